@@ -140,8 +140,8 @@ export function useProblems(hierarchyId: string, parentId: string | undefined, {
 }
 
 /** Returns the share of all assets that have outdated firmware. The shares of nodes are compared with it. */
-export function useAverageOutdated(hierarchyId: string, options: { isEnabled?: boolean } = {}): number | undefined {
-  return useProblems(hierarchyId, undefined, options).data?.share
+export function useAverageOutdated(hierarchyId: string): number | undefined {
+  return useProblems(hierarchyId, undefined).data?.share
 }
 
 /** Returns a function that reloads all loaded data of hierarchies. */

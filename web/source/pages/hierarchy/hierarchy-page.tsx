@@ -173,7 +173,6 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               label={text.allAssets}
               count={counts.all}
               problems={problems?.total}
-              average={problems?.share}
               isChosen={place.kind === 'all'}
               onChoose={() => show({ kind: 'all' })}
             />
@@ -182,7 +181,6 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               count={counts.unassigned}
               // Without assets, there is no such group.
               problems={problems?.byNode.get(restKey)}
-              average={problems?.share}
               isChosen={place.kind === 'unassigned'}
               onChoose={() => show({ kind: 'unassigned' })}
             />
@@ -208,7 +206,7 @@ function HierarchyView({ hierarchy, list, onCreate }: HierarchyViewProps) {
               </div>
             }
           />
-          <TreeLegend average={problems?.share} />
+          <TreeLegend />
         </section>
         <div className="hierarchy-main" ref={main} tabIndex={-1}>
           <PlaceView
@@ -251,14 +249,12 @@ type PlaceItemProps = {
   label: string
   count: number | undefined
   problems: NodeProblems | undefined
-  /** The share of all assets that are outdated. */
-  average: number | undefined
   isChosen: boolean
   onChoose: () => void
 }
 
 /** `PlaceItem` has the same columns as a node of the tree. The tooltip contains all numbers. */
-function PlaceItem({ label, count, problems, average, isChosen, onChoose }: PlaceItemProps) {
+function PlaceItem({ label, count, problems, isChosen, onChoose }: PlaceItemProps) {
   const formats = useFormats()
   const texts = useProblemTexts()
   const health = problems === undefined ? [] : texts(problems)
@@ -273,7 +269,7 @@ function PlaceItem({ label, count, problems, average, isChosen, onChoose }: Plac
       >
         <span className="tree-name">
           <span className="tree-label">{label}</span>
-          {problems !== undefined && <TreeSigns problems={problems} assets={count ?? 0} average={average} />}
+          {problems !== undefined && <TreeSigns problems={problems} />}
         </span>
         {count !== undefined && <span className="tree-count">{formats.number(count)}</span>}
         <span className="unseen">{health.map((part) => `, ${part}`).join('')}</span>

@@ -33,12 +33,12 @@ test('the start of a job of an earlier version is its creation', () => {
   assert.equal(timesOf(unstarted).started, job.createdTimestamp)
 })
 
-test('shows each time of a history once, with the date only if it is not the same for all', () => {
+test('shows the time of each entry of a history, with the date only if it is not the same for all', () => {
   const formats = formatsOf('en')
   const [first, second, third] = ['2026-01-31T12:00:09', '2026-01-31T12:00:09', '2026-01-31T12:00:07'] as const
   const time = formats.time
   assert.deepEqual(historyTimesOf([first, second, third], formats), {
-    times: [time(first), '', time(third)],
+    times: [time(first), time(second), time(third)],
     isDated: false,
   })
   const earlier = '2026-01-30T12:00:07'

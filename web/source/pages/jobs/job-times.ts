@@ -68,15 +68,11 @@ export function shownDifference(from: string, to: string): number {
 
 type HistoryFormats = Pick<Formats, 'date' | 'time' | 'exact'>
 
-/**
- * Returns the times of a history as text. The date is left out if it is the same for all, and a time that is the same as the one
- * before it is empty.
- */
+/** Returns the time of each entry of a history as text. The date is left out if it is the same for all. */
 export function historyTimesOf(
   timestamps: readonly string[],
   { date, time, exact }: HistoryFormats,
 ): { times: string[]; isDated: boolean } {
   const isDated = new Set(timestamps.map(date)).size > 1
-  const all = timestamps.map(isDated ? exact : time)
-  return { times: all.map((shown, index) => (shown === all[index - 1] ? '' : shown)), isDated }
+  return { times: timestamps.map(isDated ? exact : time), isDated }
 }

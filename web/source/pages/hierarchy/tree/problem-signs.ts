@@ -1,27 +1,18 @@
-import { isExceptionalShare } from '../../../components/values/outdated-share.ts'
+import type { Tone } from '../../../components/values/status-chip.tsx'
 import type { NodeProblems } from '../hierarchy-data.ts'
 
-/** `ProblemSigns` contains what a row of the tree shows of the problems of its assets. The tooltip contains all numbers. */
-type ProblemSigns = {
-  unreachable: number
-  /** The number of controllers in stop, also of those whose mode is only the last known one. */
-  inStop: number
-  /** Whether the mode of each controller in stop is only the last known one. */
-  isStopOld: boolean
-  /** The share of assets with outdated firmware, if it is clearly above average. */
-  outdatedShare: number | undefined
-}
+/** `ProblemSign` is a sign that a row of the tree shows, with the number of assets that have this problem. */
+type ProblemSign = { id: keyof NodeProblems; tone: Tone; isLastKnown: boolean; count: number }
 
-type SignOptions = { assets: number; average: number | undefined }
-
-/** Returns the signs of a node or of a group of assets. */
-export function problemSigns(problems: NodeProblems, { assets, average }: SignOptions): ProblemSigns {
-  const { unreachable, stopped, lastStopped, outdated = 0 } = problems
-  const share = outdated / Math.max(1, assets)
-  return {
-    unreachable,
-    inStop: stopped + lastStopped,
-    isStopOld: stopped === 0,
-    outdatedShare: isExceptionalShare(share, average) ? share : undefined,
-  }
+/**
+ * Returns the signs of a node or of a group of assets. Controllers in stop whose mode was read recently, and those whose mode is only
+ * the last known one, have separate signs. Outdated firmware has none, because the tree would show it at almost every node.
+ */
+export function problemSigns({ unreachable, stopped, lastStopped }: NodeProblems): ProblemSign[] {
+  const signs: ProblemSign[] = [
+    { id: 'unreachable', tone: 'bad', isLastKnown: false, count: unreachable },
+    { id: 'stopped', tone: 'critical', isLastKnown: false, count: stopped },
+    { id: 'lastStopped', tone: 'critical', isLastKnown: true, count: lastStopped },
+  ]
+  return signs.filter(({ count }) => count > 0)
 }

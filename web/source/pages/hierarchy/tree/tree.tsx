@@ -14,7 +14,7 @@ import { useFormats, useLanguage, useText } from '../../../app/language/language
 import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
-import { type NodeProblems, useAverageOutdated, useChildren, useProblems } from '../hierarchy-data.ts'
+import { type NodeProblems, useChildren, useProblems } from '../hierarchy-data.ts'
 import { hierarchyMessages } from '../messages.ts'
 import { nodeTypeName } from '../node-type-names.ts'
 import { type Dragged, type DropTarget, sideAt } from './tree-drop.ts'
@@ -52,8 +52,6 @@ type TreeProps = {
 
 /** `TreeState` is the state that all rows of the tree share. */
 type TreeState = Omit<TreeProps, 'label' | 'empty'> & {
-  /** The share of all assets that are outdated. */
-  average: number | undefined
   current: string | undefined
   setCurrent: (id: string) => void
   drop: DropTarget | undefined
@@ -72,7 +70,6 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   const [drop, setDrop] = useState<DropTarget>()
   const reordered = useRef<string>(undefined)
   const top = useChildren(hierarchyId, undefined)
-  const average = useAverageOutdated(hierarchyId, { isEnabled: props.hasSigns ?? false })
   useEffect(() => setCurrent(selected), [selected])
   // One row of the tree must always be able to receive the focus, even if the current row is hidden, deleted or not
   // loaded yet.
@@ -102,7 +99,7 @@ export function Tree({ label, empty, ...props }: TreeProps) {
   }
   if (top.data === undefined) return <Loading />
   if (top.data.length === 0) return empty
-  const state = { ...props, average, current, setCurrent, drop, setDrop, onKey }
+  const state = { ...props, current, setCurrent, drop, setDrop, onKey }
   return (
     <div className="tree" role="tree" aria-label={label} ref={tree}>
       <Branch state={state} parent={undefined} />
@@ -222,7 +219,7 @@ function TreeItem({ state, node, problems, isLoadingProblems, place, count }: Tr
       </span>
       <span className="tree-name">
         <span className="tree-label">{node.name}</span>
-        {state.hasSigns && <TreeSigns problems={counts} assets={node.totalAssetCount} average={state.average} />}
+        {state.hasSigns && <TreeSigns problems={counts} />}
         {isLoadingProblems && node.totalAssetCount > 0 && (
           <span className="quiet" aria-hidden="true">
             …
