@@ -1,6 +1,9 @@
 import { messages } from '../../app/language/language.ts'
 import type { CredentialKind } from './instances/credential-kind.ts'
 
+/** A number of devices, and the text of this number. */
+type Counted = readonly [count: number, shown: string]
+
 export const credentialMessages = messages({
   en: {
     title: 'Credentials',
@@ -26,21 +29,13 @@ export const credentialMessages = messages({
     count: (count: number, shown: string) => (count === 1 ? '1 credential' : `${shown} credentials`),
     typeCount: (count: number, shown: string) => (count === 1 ? '1 credential type' : `${shown} credential types`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 monitoring set' : `${shown} monitoring sets`),
-    overlap:
-      'A scan first uses credentials that the device has accepted. Otherwise it tries the last changed first, at most three.',
     usedFor: 'Used for',
-    order: 'Order in scans',
-    orderHint:
-      'The order in which a scan tries the credentials of an asset link where their IP addresses overlap. The last changed are first. Search for an IP address to see the order there.',
-    place: (place: number): string => ['First', 'Second', 'Third'][place - 1] ?? `Number ${place}`,
-    laterIn: (ranges: string) => `later in ${ranges}`,
-    notIn: (ranges: string) => `not in ${ranges}`,
+    order: 'Order',
     notTried: 'Not tried',
-    triedAfter: (names: string) => `after ${names}`,
-    notInScans: 'Not in scans',
-    onlyAsset: 'Only for one asset',
-    orderFor: (address: string) => `Order in which a scan tries the credentials at ${address}:`,
-    noOrder: (address: string) => `A scan tries none of these credentials at ${address}.`,
+    addressHint: 'Enter an IP address to see which credentials a scan tries there, in order.',
+    orderFor: (address: string, links: number) =>
+      `A scan of ${address} tries these credentials in this order, at most three${links > 1 ? ' for each asset link' : ''}. Credentials that the device has accepted before come first.`,
+    noOrder: (address: string) => `A scan of ${address} tries none of these credentials.`,
     userKind: 'Password',
     certificateKind: 'Certificate',
     communityKind: 'SNMP community',
@@ -59,9 +54,12 @@ export const credentialMessages = messages({
     withoutWorking: (count: number, shown: string) =>
       count === 1 ? '1 device has no working credentials' : `${shown} devices have no working credentials`,
     allWithOther: (count: number, shown: string) =>
-      count === 1 ? 'The device accepts other credentials' : `All ${shown} accept other credentials`,
-    someWithOther: (count: number, shown: string) =>
-      count === 1 ? '1 accepts other credentials' : `${shown} accept other credentials`,
+      count === 1 ? 'The device uses other credentials' : `All ${shown} use other credentials`,
+    someWithOther: ([others, shownOthers]: Counted, [none, shownNone]: Counted) =>
+      [
+        `${shownOthers} ${others === 1 ? 'uses' : 'use'} other credentials`,
+        ...(none === 0 ? [] : [`${shownNone} ${none === 1 ? 'has' : 'have'} none`]),
+      ].join(', '),
     atLeast: (shown: string) => `At least ${shown}`,
     showAllDevices: (count: number): string => (count === 1 ? 'Show device' : 'Show devices'),
     changePasswordOf: (name: string) => `Change the password in “${name}”`,
@@ -174,21 +172,13 @@ export const credentialMessages = messages({
     count: (count: number, shown: string) => (count === 1 ? '1 Zugang' : `${shown} Zugänge`),
     typeCount: (count: number, shown: string) => (count === 1 ? '1 Zugangsdaten-Typ' : `${shown} Zugangsdaten-Typen`),
     setCount: (count: number, shown: string) => (count === 1 ? '1 Monitoring-Set' : `${shown} Monitoring-Sets`),
-    overlap:
-      'Ein Suchlauf verwendet zuerst Zugänge, die das Gerät akzeptiert hat. Sonst probiert er die zuletzt geänderten zuerst, höchstens drei.',
     usedFor: 'Gilt für',
     order: 'Reihenfolge',
-    orderHint:
-      'Die Reihenfolge, in der ein Suchlauf die Zugänge eines Asset-Links probiert, deren IP-Adressen sich überschneiden. Die zuletzt geänderten sind die ersten. Suchen Sie nach einer IP-Adresse, um die Reihenfolge dort zu sehen.',
-    place: (place: number): string => ['Als Erstes', 'Als Zweites', 'Als Drittes'][place - 1] ?? `An Stelle ${place}`,
-    laterIn: (ranges: string) => `später in ${ranges}`,
-    notIn: (ranges: string) => `nicht in ${ranges}`,
     notTried: 'Nicht probiert',
-    triedAfter: (names: string) => `nach ${names}`,
-    notInScans: 'Nicht in Suchläufen',
-    onlyAsset: 'Nur für ein Asset',
-    orderFor: (address: string) => `Reihenfolge, in der ein Suchlauf die Zugänge an ${address} probiert:`,
-    noOrder: (address: string) => `Ein Suchlauf probiert keinen dieser Zugänge an ${address}.`,
+    addressHint: 'Geben Sie eine IP-Adresse ein, um zu sehen, welche Zugänge ein Suchlauf dort nacheinander probiert.',
+    orderFor: (address: string, links: number) =>
+      `Ein Suchlauf an ${address} probiert diese Zugänge in dieser Reihenfolge, höchstens drei${links > 1 ? ' pro Asset-Link' : ''}. Zugänge, die das Gerät schon akzeptiert hat, sind die ersten.`,
+    noOrder: (address: string) => `Ein Suchlauf an ${address} probiert keinen dieser Zugänge.`,
     userKind: 'Passwort',
     certificateKind: 'Zertifikat',
     communityKind: 'SNMP-Community',
@@ -207,9 +197,12 @@ export const credentialMessages = messages({
     withoutWorking: (count: number, shown: string) =>
       count === 1 ? '1 Gerät ohne gültige Zugangsdaten' : `${shown} Geräte ohne gültige Zugangsdaten`,
     allWithOther: (count: number, shown: string) =>
-      count === 1 ? 'Das Gerät akzeptiert andere Zugangsdaten' : `Alle ${shown} akzeptieren andere Zugangsdaten`,
-    someWithOther: (count: number, shown: string) =>
-      count === 1 ? '1 akzeptiert andere' : `${shown} akzeptieren andere`,
+      count === 1 ? 'Das Gerät nutzt andere Zugangsdaten' : `Alle ${shown} nutzen andere Zugangsdaten`,
+    someWithOther: ([others, shownOthers]: Counted, [none, shownNone]: Counted) =>
+      [
+        `${shownOthers} ${others === 1 ? 'nutzt' : 'nutzen'} andere`,
+        ...(none === 0 ? [] : [`${shownNone} ${none === 1 ? 'hat' : 'haben'} keine`]),
+      ].join(', '),
     atLeast: (shown: string) => `Mindestens ${shown}`,
     showAllDevices: (count: number): string => (count === 1 ? 'Gerät anzeigen' : 'Geräte anzeigen'),
     changePasswordOf: (name: string) => `Passwort in „${name}“ ändern`,

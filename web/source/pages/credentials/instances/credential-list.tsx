@@ -1,4 +1,3 @@
-import type { ListedCredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import type { Discovery } from '@millwright/api/discovery.ts'
 import { pageLimits } from '@millwright/api/envelope.ts'
 import { iconKey } from '@siemens/ix-icons/icons'
@@ -37,7 +36,7 @@ import {
   refusalSteps,
   refusalsOf,
 } from './refusals.ts'
-import { scanOrderOf } from './scan-order.ts'
+import { inScanOrder, triedLinks } from './scan-order.ts'
 import { unusedReason } from './unused-reason.ts'
 
 /** Matches a complete IP address, for which the API returns the credentials whose ranges contain it. Other words are searched as text. */
@@ -62,6 +61,7 @@ export function CredentialList() {
   const hasEntries = useHasEntries(pagedList, words !== '')
   const scans = useScans()
   const { rows, isLoading: isCounting } = useRowsWithRefusals(pagedList.rows)
+  const links = triedLinks(rows)
   const locked = isCounting ? undefined : lockedDevices(rows, { total: pagedList.total, isSearch: words !== '' })
   return (
     <>
@@ -76,23 +76,20 @@ export function CredentialList() {
           />
         </Toolbar>
       )}
-      {locked !== undefined && <LockedDevicesNote locked={locked} />}
-      {address !== undefined && pagedList.rows.length > 0 ? (
-        <UseOrder address={address} rows={pagedList.rows} />
-      ) : (
-        pagedList.total > 1 && <p className="quiet section-note">{text.overlap}</p>
+      {hasEntries && address === undefined && <p className="quiet section-note">{text.addressHint}</p>}
+      {address !== undefined && rows.length > 0 && (
+        <p className="section-note">{links === 0 ? text.noOrder(address) : text.orderFor(address, links)}</p>
       )}
+      {locked !== undefined && <LockedDevicesNote locked={locked} />}
       <PagedTable
         label={text.instances}
-        pagedList={{ ...pagedList, rows }}
+        pagedList={{ ...pagedList, rows: address === undefined ? rows : inScanOrder(rows) }}
         isRoomy
-        sorting={{ id: 'changed', isDescending: true }}
-        columns={columnsOf({
-          text,
-          formats,
-          scans,
-          toCorrectId: locked?.toCorrect?.id,
-        })}
+        sorting={address === undefined ? { id: 'changed', isDescending: true } : { id: 'order', isDescending: false }}
+        columns={[
+          ...(address === undefined ? [] : [orderColumn({ text, formats, hasSeveralLinks: links > 1 })]),
+          ...columnsOf({ text, formats, scans, toCorrectId: locked?.toCorrect?.id }),
+        ]}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
         empty={
@@ -160,30 +157,6 @@ function NoCredentials({ onAdd, onChoose }: NoCredentialsProps) {
   )
 }
 
-/** `UseOrder` names the credentials in the order in which a scan tries them at an address, by asset link. */
-function UseOrder({ address, rows }: { address: string; rows: readonly ListedCredentialInstance[] }) {
-  const text = useText(credentialMessages)
-  const tried = rows.filter(({ order }) => order !== undefined)
-  const byLink = [...Map.groupBy(tried, ({ resourceIdentifier }) => resourceIdentifier)]
-  if (byLink.length === 0) return <p className="section-note">{text.noOrder(address)}</p>
-  return (
-    <div className="section-note">
-      <p>{text.orderFor(address)}</p>
-      <ul>
-        {byLink.map(([link, instances]) => (
-          <li key={link}>
-            <strong>{linkTitle(link)}:</strong>{' '}
-            {instances
-              .toSorted((one, other) => Number(one.order) - Number(other.order))
-              .map(({ name, order }) => `${order}. ${name}`)
-              .join(', ')}
-          </li>
-        ))}
-      </ul>
-    </div>
-  )
-}
-
 type Text = (typeof credentialMessages)['en']
 
 type ColumnOptions = {
@@ -192,6 +165,27 @@ type ColumnOptions = {
   /** The scans, or undefined if not all of them are known. */
   scans: readonly Discovery[] | undefined
   toCorrectId: string | undefined
+}
+
+type OrderOptions = Pick<ColumnOptions, 'text' | 'formats'> & {
+  /** Whether scans with several asset links try credentials, each in its own order. */
+  hasSeveralLinks: boolean
+}
+
+/** Returns the column with the order in which a scan tries the credentials of an IP address. */
+function orderColumn({ text, formats, hasSeveralLinks }: OrderOptions): Column<CredentialRow> {
+  return {
+    id: 'order',
+    header: text.order,
+    width: hasSeveralLinks ? 135 : 100,
+    minWidth: hasSeveralLinks ? 130 : 95,
+    cell: ({ order, resourceIdentifier }) =>
+      order === undefined ? (
+        <span className="quiet">{text.notTried}</span>
+      ) : (
+        <TwoLines {...(hasSeveralLinks && { second: linkTitle(resourceIdentifier) })}>{formats.number(order)}</TwoLines>
+      ),
+  }
 }
 
 function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column<CredentialRow>[] {
@@ -232,18 +226,10 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       },
     },
     {
-      id: 'order',
-      header: text.order,
-      hint: text.orderHint,
-      width: 220,
-      minWidth: 215,
-      cell: (row) => <ScanOrderCell credentials={row} />,
-    },
-    {
       id: 'result',
       header: text.lastResult,
-      width: 300,
-      minWidth: 285,
+      width: 340,
+      minWidth: 325,
       cell: (row) =>
         isUnused(row) ? (
           <Unused credentials={row} scans={scans} />
@@ -265,30 +251,6 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isCompact />,
     },
   ]
-}
-
-/** `ScanOrderCell` shows how early a scan tries credentials, and below it the IP ranges or credentials for which this differs. */
-function ScanOrderCell({ credentials }: { credentials: ListedCredentialInstance }) {
-  const text = useText(credentialMessages)
-  const order = scanOrderOf(credentials)
-  if (order.kind !== 'place') {
-    const names = { none: text.notTried, monitoring: text.notInScans, asset: text.onlyAsset }
-    return <span className="quiet">{names[order.kind]}</span>
-  }
-  const { place, after, laterIn, notIn } = order
-  const exceptions = [
-    ...(laterIn.length > 0 ? [text.laterIn(laterIn.join(', '))] : []),
-    ...(notIn.length > 0 ? [text.notIn(notIn.join(', '))] : []),
-  ]
-  const details = exceptions.length === 0 && after.length > 0 ? [text.triedAfter(after.join(', '))] : exceptions
-  return (
-    <TwoLines
-      title={[text.place(place), ...details].join('\n')}
-      {...(details.length > 0 && { second: details.join('; ') })}
-    >
-      {text.place(place)}
-    </TwoLines>
-  )
 }
 
 function isUnused({ logins: { accepted, refused } }: CredentialRow): boolean {
@@ -337,7 +299,7 @@ function LastResult({ credentials, formats, toCorrectId }: ResultProps) {
     refusedBefore: accepted > 0 ? text.refusedBefore : text.beforeChange,
     withoutWorking: text.withoutWorking(...count(open)),
     allWithOther: text.allWithOther(...count(withOther)),
-    someWithOther: text.someWithOther(...count(withOther)),
+    someWithOther: text.someWithOther(count(withOther), count(open)),
   }
   return (
     <TwoLines
@@ -390,5 +352,6 @@ function NextStep({ credentials, formats, toCorrectId }: ResultProps) {
       {labels[step]}
     </Link>
   ))
-  return first === undefined ? null : <TwoLines {...(second !== undefined && { second })}>{first}</TwoLines>
+  if (first === undefined) return <span className="quiet">–</span>
+  return <TwoLines {...(second !== undefined && { second })}>{first}</TwoLines>
 }

@@ -1,34 +1,40 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scanOrderOf } from './scan-order.ts'
+import { inScanOrder, triedLinks } from './scan-order.ts'
 
-type Place = [place: number | undefined, range: string, ...after: string[]]
-
-const credentials = (...places: Place[]) => ({
-  metadata: { ipRanges: ['10.0.0.0/16'] },
-  places: places.map(([place, range, ...after]) => ({
-    ipRanges: [range],
-    after: after.map((name) => ({ id: name, name })),
-    ...(place !== undefined && { place }),
-  })),
+const credentials = (resourceIdentifier: string, order?: number) => ({
+  resourceIdentifier,
+  ...(order !== undefined && { order }),
 })
 
-test('returns the best place of credentials, and the IP ranges where a scan tries them later or not', () => {
-  const order = scanOrderOf(
-    credentials([1, '10.0.0.0/16'], [2, '10.0.1.0/24', 'new'], [undefined, '10.0.2.0/24', 'new', 'newer', 'newest']),
+test('sorts credentials by the order in which a scan tries them, separately for each asset link', () => {
+  const rows = [credentials('snmp', 2), credentials('plant', 3), credentials('plant', 1), credentials('snmp', 1)]
+  assert.deepEqual(
+    inScanOrder(rows).map(({ resourceIdentifier, order }) => [resourceIdentifier, order]),
+    [
+      ['snmp', 1],
+      ['snmp', 2],
+      ['plant', 1],
+      ['plant', 3],
+    ],
   )
-  assert.deepEqual(order, { kind: 'place', place: 1, after: [], laterIn: ['10.0.1.0/24'], notIn: ['10.0.2.0/24'] })
 })
 
-test('names the credentials that a scan tries before', () => {
-  const order = scanOrderOf(credentials([2, '10.0.0.0/16', 'new']))
-  assert.deepEqual(order, { kind: 'place', place: 2, after: ['new'], laterIn: [], notIn: [] })
+test('sorts credentials that a scan does not try to the end', () => {
+  const rows = [credentials('snmp'), credentials('plant', 2), credentials('opcua'), credentials('plant', 1)]
+  assert.deepEqual(
+    inScanOrder(rows).map(({ resourceIdentifier, order }) => [resourceIdentifier, order]),
+    [
+      ['plant', 1],
+      ['plant', 2],
+      ['snmp', undefined],
+      ['opcua', undefined],
+    ],
+  )
 })
 
-test('returns no place for credentials that scans do not use', () => {
-  assert.deepEqual(scanOrderOf(credentials([undefined, '10.0.0.0/16'])), { kind: 'none' })
-  assert.deepEqual(scanOrderOf(credentials()), { kind: 'none' })
-  assert.deepEqual(scanOrderOf({ ...credentials(), assetId: 'asset' }), { kind: 'asset' })
-  const monitoring = { ipRanges: [], purpose: 'monitoring' as const }
-  assert.deepEqual(scanOrderOf({ ...credentials(), metadata: monitoring }), { kind: 'monitoring' })
+test('counts the asset links with credentials that a scan tries', () => {
+  assert.equal(triedLinks([credentials('snmp', 1), credentials('snmp', 2), credentials('plant')]), 1)
+  assert.equal(triedLinks([credentials('snmp', 1), credentials('plant', 1)]), 2)
+  assert.equal(triedLinks([credentials('opcua')]), 0)
 })

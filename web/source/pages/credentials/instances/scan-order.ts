@@ -1,29 +1,19 @@
 import type { ListedCredentialInstance } from '@millwright/api/credentials-shapes.ts'
 
-type Credentials = Pick<ListedCredentialInstance, 'assetId' | 'metadata' | 'places'>
+type Credentials = Pick<ListedCredentialInstance, 'order' | 'resourceIdentifier'>
 
 /**
- * The place of credentials among those of the same asset link that a scan tries. `laterIn` and `notIn` are the IP ranges with another
- * place. `after` are the names of the credentials that a scan tries before. `monitoring` and `asset` are credentials that scans do
- * not use.
+ * Returns the credentials of an IP address in the order in which a scan tries them there, by asset link. Credentials that a scan does
+ * not try there are last.
  */
-export type ScanOrder =
-  | { kind: 'place'; place: number; after: string[]; laterIn: string[]; notIn: string[] }
-  | { kind: 'none' | 'monitoring' | 'asset' }
+export function inScanOrder<Row extends Credentials>(rows: readonly Row[]): Row[] {
+  const tried = rows.filter(({ order }) => order !== undefined)
+  const byLink = [...Map.groupBy(tried, ({ resourceIdentifier }) => resourceIdentifier).values()]
+  const ordered = byLink.flatMap((ofLink) => ofLink.toSorted((a, b) => Number(a.order) - Number(b.order)))
+  return [...ordered, ...rows.filter(({ order }) => order === undefined)]
+}
 
-/** Returns the place of credentials in scans. The first of their places is the best one, and is the place at most addresses. */
-export function scanOrderOf({ assetId, metadata: { purpose }, places }: Credentials): ScanOrder {
-  if (assetId !== undefined) return { kind: 'asset' }
-  if (purpose === 'monitoring') return { kind: 'monitoring' }
-  const [first, ...others] = places
-  if (first?.place === undefined) return { kind: 'none' }
-  const rangesOf = (isTried: boolean) =>
-    others.filter(({ place }) => (place !== undefined) === isTried).flatMap(({ ipRanges }) => ipRanges)
-  return {
-    kind: 'place',
-    place: first.place,
-    after: first.after.map(({ name }) => name),
-    laterIn: rangesOf(true),
-    notIn: rangesOf(false),
-  }
+/** Returns the number of asset links with credentials that a scan tries. Each link has its own order. */
+export function triedLinks(rows: readonly Credentials[]): number {
+  return new Set(rows.flatMap(({ order, resourceIdentifier }) => (order === undefined ? [] : resourceIdentifier))).size
 }
