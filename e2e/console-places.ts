@@ -113,6 +113,7 @@ export const places: readonly Place[] = [
   { name: 'jobs', path: () => '/jobs' },
   { name: 'job', path: ({ jobId }) => `/jobs/${jobId}` },
   { name: 'credentials', path: () => '/credentials' },
+  { name: 'credentials-address', path: () => '/credentials?q=10.0.1.12' },
   { name: 'credentials-schemas', path: () => '/credentials?view=schemas' },
   { name: 'credentials-templates', path: () => '/credentials?view=templates' },
   { name: 'workflows', path: () => '/workflows' },
