@@ -30,10 +30,6 @@ export const credentialLimits = {
   assetsPerSelection: 100,
   /** The maximum number of instances from which the order of use at an address is computed. The ones that changed last are read. */
   ordered: 1_000,
-  /** The maximum number of instances with which the place of an instance in scans is computed: the first ones that a scan tries. */
-  rivals: 20,
-  /** The maximum number of places of an instance, and of IP ranges in a place, in a list. */
-  places: 10,
   /** The maximum number of entries in each list of a usage response. */
   usageEntries: 100,
   /** The maximum number of addresses in a request for the instances that devices refused. */
@@ -194,23 +190,6 @@ export const ListedCredentialInstance = closed({
       description:
         'With the filter `address`: the place of the instance among those of its asset link that a scan tries at this address. It is absent if a scan does not try the instance there',
     }),
-  ),
-  places: Type.Array(
-    closed({
-      place: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          description: 'It is absent if a scan does not try the instance at these addresses',
-        }),
-      ),
-      ipRanges: Type.Array(Type.String(), { maxItems: credentialLimits.places }),
-      after: Type.Array(closed({ id: Uuid, name: Type.String() }), { maxItems: credentialLimits.selected }),
-    }),
-    {
-      maxItems: credentialLimits.places,
-      description:
-        'The place of the instance in scans, by address, as long as none has worked there. `after` are the instances of the same asset link that a scan tries before it. The first place comes first. It is empty for an instance that scans do not use',
-    },
   ),
 })
 export type ListedCredentialInstance = Static<typeof ListedCredentialInstance>

@@ -268,35 +268,6 @@ describe('delivery of credentials to a gateway', () => {
     assert.deepEqual(await orderAt(address), await names(address))
   })
 
-  test('shows by address which credentials a scan tries before another one', async () => {
-    const ranges = (...ipRanges: string[]) => ({ ipRanges })
-    await given(['plant', ranges('10.0.0.0/16')], ['line', ranges('10.0.1.0/24')])
-    await given(['other', ranges('10.0.2.0/24', '2001:db8::/64')], ['watching', { purpose: 'monitoring' }])
-    await given(['both', ranges('10.0.1.7', '10.0.2.7')])
-    const { data } = await admin.credentials.listInstances({ query: { schemaId } })
-    assert.deepEqual(
-      Object.fromEntries(
-        data.map(({ name, places }) => [
-          name,
-          places.map(({ place, ipRanges: at, after }) => [place, at.join(), ...after.map((one) => one.name)].join(' ')),
-        ]),
-      ),
-      {
-        both: ['1 10.0.1.7,10.0.2.7'],
-        watching: [],
-        other: ['1 10.0.2.0-10.0.2.6,10.0.2.8-10.0.2.255,2001:db8::/64', '2 10.0.2.7 both'],
-        line: ['1 10.0.1.0-10.0.1.6,10.0.1.8-10.0.1.255', '2 10.0.1.7 both'],
-        plant: [
-          '1 10.0.0.0/24,10.0.3.0-10.0.255.255',
-          '2 10.0.1.0-10.0.1.6,10.0.1.8-10.0.1.255 line',
-          '2 10.0.2.0-10.0.2.6,10.0.2.8-10.0.2.255 other',
-          '3 10.0.1.7 both line',
-          '3 10.0.2.7 both other',
-        ],
-      },
-    )
-  })
-
   test('prefers a credential that worked and failed for the same address in one report', async () => {
     const made = await given('a', 'b')
     const address = '10.0.0.8'

@@ -145,18 +145,6 @@ function conditionsFor({ schemaId, resourceIdentifier, purpose, name, q, assigne
   return { where: conditions.join(' and '), values }
 }
 
-const scannedStatement = statement<InstanceRow>(
-  `select ${instanceColumns} ${fromInstances}
-   where i.tenant_id = $1 and s.resource_identifier = any($2::text[]) and i.asset_id is null
-     and (i.purpose is null or i.purpose = 'discovery')
-   order by i.modified_at desc, i.id desc limit $3`,
-)
-
-/** Returns the instances that scans with these asset links use, most recently changed first. */
-export function listScanned(handle: Handle, identifiers: readonly string[], limit: number): Promise<InstanceRow[]> {
-  return handle.rows(scannedStatement, arrayOf('text', identifiers), limit)
-}
-
 export async function listInstances(
   handle: Handle,
   filter: InstanceFilter,

@@ -3,10 +3,8 @@ import type {
   CredentialInstanceVersion,
   ListedCredentialInstance,
 } from '@millwright/api/credentials-shapes.ts'
-import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { InstanceRow, VersionRow } from './instance-store.ts'
-import { type Range, showRange } from './ip-range.ts'
 import type { LoginRow } from './use-store.ts'
 
 export function showInstance(row: InstanceRow): CredentialInstance {
@@ -33,12 +31,10 @@ export function showInstance(row: InstanceRow): CredentialInstance {
 type ListedFacts = {
   logins: LoginRow | undefined
   order: number | undefined
-  /** What a scan tries before this instance, by address. */
-  places: readonly { ranges: readonly Range[]; after: readonly { row: Pick<InstanceRow, 'id' | 'name'> }[] }[]
 }
 
 /** Returns an instance as lists show it. An instance that no gateway has received has no results. */
-export function showListedInstance(row: InstanceRow, { logins, order, places }: ListedFacts): ListedCredentialInstance {
+export function showListedInstance(row: InstanceRow, { logins, order }: ListedFacts): ListedCredentialInstance {
   const { accepted = 0, refused = 0, refusedWithOther = 0, workedAt = null, failedAt = null } = logins ?? {}
   return {
     ...showInstance(row),
@@ -51,11 +47,6 @@ export function showListedInstance(row: InstanceRow, { logins, order, places }: 
       ...(failedAt === null ? {} : { lastFailedTimestamp: failedAt }),
     },
     ...(order === undefined ? {} : { order }),
-    places: places.slice(0, credentialLimits.places).map(({ ranges, after }) => ({
-      ...(after.length < credentialLimits.selected && { place: after.length + 1 }),
-      ipRanges: ranges.slice(0, credentialLimits.places).map(showRange),
-      after: after.map(({ row: { id, name } }) => ({ id, name })),
-    })),
   }
 }
 

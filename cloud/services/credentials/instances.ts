@@ -16,7 +16,7 @@ import { type Address, blockKeysContaining, parseAddress, parseRanges, showAddre
 import type { SchemaChecks } from './schema-checks.ts'
 import { findSchema, holdSchema } from './schema-store.ts'
 import { openValues, sealValues } from './sealed-values.ts'
-import { placesOf, triedOrder } from './selection.ts'
+import { triedOrder } from './selection.ts'
 import { templatesOf } from './template-store.ts'
 import {
   acceptedOthers,
@@ -87,17 +87,10 @@ export function instanceHandlers(
       const scope = await readableScope(context, caller, () =>
         database.read(caller, (handle) => placesOfUses(handle, ids)),
       )
-      const { logins, places } = await database.read(caller, async (handle) => ({
-        logins: await summarizeLogins(handle, ids, scope),
-        places: await usePlacesOf(handle, rows),
-      }))
+      const logins = await database.read(caller, (handle) => summarizeLogins(handle, ids, scope))
       const loginsById = new Map(logins.map((row) => [row.instanceId, row]))
       const data = (await withoutHiddenAssets(context, caller, rows)).map((row) =>
-        showListedInstance(row, {
-          logins: loginsById.get(row.id),
-          order: order?.get(row.id),
-          places: places.get(row.id) ?? [],
-        }),
+        showListedInstance(row, { logins: loginsById.get(row.id), order: order?.get(row.id) }),
       )
       return { data, meta: { totalElements: total, elements: rows.length, offset } }
     },
@@ -270,14 +263,6 @@ async function get(handle: Handle, id: string): Promise<store.InstanceRow> {
   const row = await store.findInstance(handle, id)
   if (row === undefined) throw missingInstance(id)
   return row
-}
-
-/** Returns the places of these instances in scans, by id. Only the instances that changed last are compared. */
-async function usePlacesOf(handle: Handle, listed: readonly store.InstanceRow[]) {
-  const identifiers = [...new Set(listed.map(({ resourceIdentifier }) => resourceIdentifier))]
-  const rows = await store.listScanned(handle, identifiers, credentialLimits.ordered)
-  const ids = listed.map(({ id }) => id)
-  return placesOf(rows.map(candidateOf), ids)
 }
 
 export async function lock(tx: Transaction, id: string): Promise<store.SealedRow> {

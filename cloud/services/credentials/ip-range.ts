@@ -51,54 +51,6 @@ export function rangeContains({ family, low, high }: Range, address: Address): b
   return family === address.family && low <= address.value && address.value <= high
 }
 
-/** Returns the ranges by their family and first address. Ranges that overlap or are adjacent become one range. */
-export function mergedRanges(ranges: readonly Range[]): Range[] {
-  const merged: Range[] = []
-  const sorted = ranges.toSorted((a, b) => a.family - b.family || (a.low < b.low ? -1 : a.low > b.low ? 1 : 0))
-  for (const range of sorted) {
-    const last = merged.at(-1)
-    if (last === undefined || last.family !== range.family || range.low > last.high + 1n) merged.push({ ...range })
-    else if (range.high > last.high) last.high = range.high
-  }
-  return merged
-}
-
-/**
- * Returns the ranges of the addresses that are in both lists, which `mergedRanges` has merged. Of the two current ranges, the one
- * that ends first cannot contain an address of any later range.
- */
-export function commonRanges(some: readonly Range[], others: readonly Range[]): Range[] {
-  const common: Range[] = []
-  let [first, second] = [0, 0]
-  for (;;) {
-    const [one, other] = [some[first], others[second]]
-    if (one === undefined || other === undefined) return common
-    if (one.family === other.family && one.low <= other.high && other.low <= one.high) {
-      const { family, low } = one.low > other.low ? one : other
-      const { high } = one.high < other.high ? one : other
-      common.push({ family, low, high })
-    }
-    const isOneFirst = one.family === other.family ? one.high < other.high : one.family < other.family
-    if (isOneFirst) first += 1
-    else second += 1
-  }
-}
-
-/** Returns the addresses of merged ranges without those of `parts`. The parts are sorted, and each one is within one range. */
-export function rangesWithout(ranges: readonly Range[], parts: readonly Range[]): Range[] {
-  const remaining: Range[] = []
-  let next = 0
-  for (const { family, low, high } of ranges) {
-    let from = low
-    for (let part = parts[next]; part?.family === family && part.low <= high; part = parts[++next]) {
-      if (part.low > from) remaining.push({ family, low: from, high: part.low - 1n })
-      from = part.high + 1n
-    }
-    if (from <= high) remaining.push({ family, low: from, high })
-  }
-  return remaining
-}
-
 /**
  * Parses the ranges of a request body and removes duplicates. Throws `invalid_range` with the position of each invalid
  * range, or when the ranges consist of too many CIDR blocks.

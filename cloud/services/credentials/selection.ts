@@ -1,5 +1,5 @@
 import { type CredentialPurpose, credentialLimits } from '@millwright/api/credentials-shapes.ts'
-import { type Address, commonRanges, mergedRanges, type Range, rangeContains, rangesWithout } from './ip-range.ts'
+import { type Address, type Range, rangeContains } from './ip-range.ts'
 
 /** The fields of an instance that the selection reads. Times are ISO texts, which can be compared as text. */
 export type Candidate = {
@@ -135,50 +135,6 @@ export function triedOrder<C extends Candidate>(
     for (const [place, { id }] of select(target, { associated, recent }).chosen.entries()) order.set(id, place + 1)
   }
   return order
-}
-
-/** The addresses at which a scan tries the same candidates before a candidate. The first one is tried first. */
-export type UsePlace<C extends Candidate> = { ranges: Range[]; after: C[] }
-
-/**
- * Returns for each of these candidates what a scan tries before it at its addresses where none has worked yet, by id. The
- * addresses with the fewest earlier candidates come first. A scan does not try a candidate after as many others as it selects.
- * The version of the asset link is assumed as in `triedOrder`.
- */
-export function placesOf<C extends Candidate>(
-  candidates: readonly C[],
-  ids: readonly string[],
-): Map<string, UsePlace<C>[]> {
-  const places = new Map<string, UsePlace<C>[]>()
-  const used = candidates.filter(({ assetId, purpose }) => assetId === null && purpose !== 'monitoring')
-  for (const [identifier, rivals] of Map.groupBy(used, ({ product }) => product.identifier)) {
-    const target = { product: { identifier, version: latestVersion(rivals) } }
-    const ordered = rivals.toSorted(byPreference(target)).map((one) => ({ one, ranges: mergedRanges(one.ranges) }))
-    for (const [index, { one, ranges }] of ordered.entries()) {
-      if (!ids.includes(one.id)) continue
-      const earlier = ordered.slice(0, index).filter((rival) => commonRanges(rival.ranges, ranges).length > 0)
-      const split = earlier
-        .slice(0, credentialLimits.rivals)
-        .reduce((parts, rival) => parts.flatMap((part) => splitBy(part, rival)), [{ ranges, after: [] as C[] }])
-      places.set(
-        one.id,
-        split.toSorted((a, b) => a.after.length - b.after.length),
-      )
-    }
-  }
-  return places
-}
-
-/** Splits the addresses of a place into those without and those with an earlier candidate. */
-function splitBy<C extends Candidate>(
-  place: UsePlace<C>,
-  { one, ranges }: { one: C; ranges: readonly Range[] },
-): UsePlace<C>[] {
-  const common = place.after.length < credentialLimits.selected ? commonRanges(place.ranges, ranges) : []
-  if (common.length === 0) return [place]
-  const others = rangesWithout(place.ranges, common)
-  const behind = { ranges: common, after: [...place.after, one] }
-  return others.length === 0 ? [behind] : [{ ...place, ranges: others }, behind]
 }
 
 /** Returns the version of the most recently changed candidate. */

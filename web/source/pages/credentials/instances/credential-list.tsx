@@ -200,6 +200,7 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       id: 'name',
       header: text.name,
       width: 205,
+      isGrowing: true,
       cell: ({ id, name, values, schemaTitle }) => {
         const kind = kindOf(values)
         const kindName = kind === 'other' ? schemaTitle : kindNames[kind]
@@ -216,6 +217,7 @@ function columnsOf({ text, formats, scans, toCorrectId }: ColumnOptions): Column
       header: text.usedFor,
       width: 130,
       minWidth: 128,
+      isGrowing: true,
       cell: ({ metadata: { ipRanges, purpose }, resourceIdentifier }) => {
         const [link, ranges] = [linkTitle(resourceIdentifier), ipRanges.join(', ')]
         return (
