@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DriftProduct } from '@millwright/api/updates.ts'
-import { driftFilter, partOfProduct, productsFilter, productTitle } from './product-filter.ts'
+import { driftFilter, partOfProduct, productsFilter, productTitle, targetsFilter } from './product-filter.ts'
 
 const path = 'product_instance_information/manufacturer_product'
 
@@ -38,4 +38,18 @@ test('states which assets of a product a filter selects', () => {
   assert.equal(partOf(`${driftFilter(other)} and contains(name, 'Line 1')`), 'none')
   assert.equal(partOf(`${path}/product_id eq 'A2' or contains(name, 'Line 1')`), 'some')
   assert.equal(partOf("not (name eq 'x')"), 'some')
+})
+
+test('selects the targets of a campaign among the assets of a product', () => {
+  const product = { manufacturer: 'Acme', product: 'A1' } as DriftProduct
+  const line = targetsFilter(product, { targets: { filter: "contains(name, 'Line 1')" } })
+  assert.ok(line?.includes(driftFilter(product)) && line.includes("contains(name, 'Line 1')"))
+  const listed = targetsFilter(product, { targets: { assetIds: ['a', 'b'] } })
+  assert.ok(listed?.includes(driftFilter(product)) && listed.includes("id in ('a', 'b')"))
+})
+
+test('returns no filter for a campaign with more selected assets than fit into a filter, or with none', () => {
+  const product = { manufacturer: 'Acme', product: 'A1' } as DriftProduct
+  assert.equal(targetsFilter(product, { targets: { assetIds: Array.from({ length: 51 }, () => 'a') } }), undefined)
+  assert.equal(targetsFilter(product, { targets: { assetIds: [] } }), undefined)
 })

@@ -1,5 +1,5 @@
-import type { DriftProduct } from '@millwright/api/updates.ts'
-import { conditionsOf, filterOf, quoted } from '../assets/filter/filter-conditions.ts'
+import type { Campaign, DriftProduct } from '@millwright/api/updates.ts'
+import { andFilters, conditionsOf, filterOf, quoted } from '../assets/filter/filter-conditions.ts'
 
 const path = 'product_instance_information/manufacturer_product'
 
@@ -45,4 +45,17 @@ export function partOfProduct(filter: string, product: DriftProduct): 'all' | 's
   if (isListOfProducts && names.some((name) => filter.includes(productsFilter([name])))) return 'all'
   const isOther = !names.some((name) => named.includes(name.toLowerCase()))
   return isOther && named.length > 0 && (join === 'and' || isListOfProducts) ? 'none' : 'some'
+}
+
+/** The number of asset ids that fit into a filter. */
+const idsPerFilter = 50
+
+/**
+ * Returns the filter for the assets of a product that are targets of a campaign. Returns undefined if the campaign has too many
+ * selected assets for a filter.
+ */
+export function targetsFilter(product: DriftProduct, { targets }: Pick<Campaign, 'targets'>): string | undefined {
+  if ('filter' in targets) return andFilters(driftFilter(product), targets.filter)
+  if (targets.assetIds.length === 0 || targets.assetIds.length > idsPerFilter) return undefined
+  return andFilters(driftFilter(product), `id in (${targets.assetIds.map(quoted).join(', ')})`)
 }

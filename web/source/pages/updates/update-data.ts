@@ -1,8 +1,10 @@
-import { type DriftProduct, updateLimits } from '@millwright/api/updates.ts'
+import { type Campaign, type DriftProduct, updateLimits } from '@millwright/api/updates.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { usePermission } from '../../app/session/app-context.tsx'
+import { useTotalQuery } from '../start/plant-queries.ts'
+import { targetsFilter } from './product-filter.ts'
 import { canPlanUpdate, type UpdateStep, updateStepsOf } from './update-step.ts'
 
 /** The prefix of the events that change artefacts, campaigns and settings of the update hub. */
@@ -54,6 +56,12 @@ export function useUpdateSteps(products: readonly DriftProduct[]): (product: Dri
     if (!canManage || product.outdated === 0 || isWaiting) return []
     return updateStepsOf(product, open ?? []).filter(({ kind }) => kind !== 'scan' || canScan)
   }
+}
+
+/** Returns how many assets of a product a campaign selects now, or undefined while the number is unknown. */
+export function useTargetCount(product: DriftProduct, campaign: Campaign | undefined): number | undefined {
+  const filter = campaign && targetsFilter(product, campaign)
+  return useQuery({ ...useTotalQuery(filter), enabled: filter !== undefined }).data?.meta.totalElements
 }
 
 /** Returns a function that loads all data of the update hub again. */

@@ -45,11 +45,13 @@ test('offers a plan for a product whose artefact has a campaign for another prod
   assert.deepEqual(stepsOf(otherProduct, [draft]), [['plan']])
 })
 
-test('offers a plan next to a campaign for a part of the devices', () => {
-  assert.deepEqual(stepsOf(product, [pilot]), [['plan'], ['campaign', 'pilot']])
+test('leads to the open campaign for a part of the devices before a plan for all of them', () => {
+  assert.deepEqual(stepsOf(product, [pilot]), [['campaign', 'pilot'], ['plan']])
   const line = { ...pilot, targets: { filter: "contains(name, 'Line 1')" } }
-  assert.deepEqual(stepsOf(product, [line]), [['plan'], ['campaign', 'pilot']])
+  assert.deepEqual(stepsOf(product, [line]), [['campaign', 'pilot'], ['plan']])
   assert.deepEqual(stepsOf(product, [pilot, draft]), [['draft', 'one']])
+  const unreachable = { ...product, outdatedWithGateway: 0 }
+  assert.deepEqual(stepsOf(unreachable, [pilot]), [['campaign', 'pilot'], ['scan']])
 })
 
 test('leaves out campaigns of other artefacts', () => {

@@ -24,7 +24,7 @@ export function canPlanUpdate({ outdated, newestArtefactId }: DriftProduct): boo
 /**
  * Returns the next steps for the outdated devices of a product, the most important one first. `campaigns` are those that have not
  * ended, newest first. A campaign for all devices of the product is the only step. A campaign with the same artefact for other
- * targets, for example for a few devices, is a second step, because its targets can be devices of this product.
+ * targets, for example for a few devices, comes before the step for all devices, so that the same devices are not planned twice.
  */
 export function updateStepsOf(product: DriftProduct, campaigns: readonly Campaign[]): UpdateStep[] {
   const { newestArtefactId, outdatedWithGateway } = product
@@ -36,11 +36,11 @@ export function updateStepsOf(product: DriftProduct, campaigns: readonly Campaig
   if (ofAll !== undefined) return [stepTo(ofAll)]
   const ofSome = ofArtefact.find((campaign) => partOf(campaign) === 'some')
   const others = ofSome === undefined ? [] : [stepTo(ofSome)]
-  if (outdatedWithGateway === 0) return [{ kind: 'scan', to: '/discovery', search: { scan: 'any' } }, ...others]
+  if (outdatedWithGateway === 0) return [...others, { kind: 'scan', to: '/discovery', search: { scan: 'any' } }]
   if (newestArtefactId === undefined)
     return [{ kind: 'upload', to: '/updates', search: { view: 'artefacts', add: 'yes' } }]
   const search = { artefact: newestArtefactId, filter: driftFilter(product) }
-  return [{ kind: 'plan', to: '/updates/campaigns/new', search }, ...others]
+  return [...others, { kind: 'plan', to: '/updates/campaigns/new', search }]
 }
 
 function stepTo(campaign: Campaign): UpdateStep {

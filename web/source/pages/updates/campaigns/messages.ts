@@ -14,14 +14,13 @@ export const campaignMessages = messages({
       'A campaign installs an artefact on many devices: in waves, in the correct order and in maintenance windows.',
     stepUpload: 'Upload the firmware file of the device.',
     stepCampaign: 'Create a campaign: choose the artefact, the devices and the waves.',
-    outdated: (count: number, shown: string) =>
-      count === 1 ? '1 device is outdated' : `${shown} devices are outdated`,
+    outdated: (count: number, shown: string) => (count === 1 ? '1 asset is outdated' : `${shown} assets are outdated`),
     outdatedFirmware: (count: number, shown: string) =>
       count === 1
         ? '1 asset has older firmware than the newest known version.'
         : `${shown} assets have older firmware than the newest known version.`,
     withGateway: (count: number, shown: string) => {
-      if (count === 0) return 'Campaigns update devices through their gateways.'
+      if (count === 0) return 'Campaigns update assets through their gateways.'
       return count === 1 ? '1 has a gateway.' : `${shown} have a gateway.`
     },
     withoutGateway: (count: number, shown: string) =>
@@ -29,12 +28,14 @@ export const campaignMessages = messages({
     findByScan: 'find them with a scan',
     products: 'Products to update',
     product: 'Product',
-    outdatedColumn: 'Outdated devices',
+    outdatedColumn: 'Outdated assets',
     withGatewayColumn: 'Of these with gateway',
     newestColumn: 'Newest version',
     nextStep: 'Next step',
     partOf: (count: string, all: string) => `${count} of ${all}`,
     stepOf: (step: string, product: string) => `${step}: ${product}`,
+    productOrder: 'Most assets with a gateway first',
+    topProducts: (shown: string, all: string) => `Top ${shown} of ${all} products, most assets with a gateway first`,
     showProducts: 'Show all products',
     moreDevices: (shown: string) => `and ${shown} more`,
     notStarted: 'Not started',
@@ -182,13 +183,13 @@ export const campaignMessages = messages({
     stepUpload: 'Laden Sie die Firmware-Datei des Geräts hoch.',
     stepCampaign: 'Legen Sie eine Kampagne an: Artefakt, Geräte und Wellen.',
     outdated: (count: number, shown: string) =>
-      count === 1 ? '1 Gerät ist veraltet' : `${shown} Geräte sind veraltet`,
+      count === 1 ? '1 Asset ist veraltet' : `${shown} Assets sind veraltet`,
     outdatedFirmware: (count: number, shown: string) =>
       count === 1
         ? '1 Asset hat ältere Firmware als die neueste bekannte Version.'
         : `${shown} Assets haben ältere Firmware als die neueste bekannte Version.`,
     withGateway: (count: number, shown: string) => {
-      if (count === 0) return 'Kampagnen aktualisieren Geräte über ihre Gateways.'
+      if (count === 0) return 'Kampagnen aktualisieren Assets über ihre Gateways.'
       return count === 1 ? '1 hat ein Gateway.' : `${shown} haben ein Gateway.`
     },
     withoutGateway: (count: number, shown: string) =>
@@ -196,12 +197,14 @@ export const campaignMessages = messages({
     findByScan: 'per Suchlauf finden',
     products: 'Zu aktualisierende Produkte',
     product: 'Produkt',
-    outdatedColumn: 'Veraltete Geräte',
+    outdatedColumn: 'Veraltete Assets',
     withGatewayColumn: 'Davon mit Gateway',
     newestColumn: 'Neueste Version',
     nextStep: 'Nächster Schritt',
     partOf: (count: string, all: string) => `${count} von ${all}`,
     stepOf: (step: string, product: string) => `${step}: ${product}`,
+    productOrder: 'Meiste Assets mit Gateway zuerst',
+    topProducts: (shown: string, all: string) => `${shown} von ${all} Produkten, meiste Assets mit Gateway zuerst`,
     showProducts: 'Alle Produkte anzeigen',
     moreDevices: (shown: string) => `und ${shown} weitere`,
     notStarted: 'Nicht gestartet',

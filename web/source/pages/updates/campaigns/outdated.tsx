@@ -7,7 +7,8 @@ import { Card } from '../../../components/page/card.tsx'
 import { PlainTable } from '../../../components/tables/plain-table.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
-import { useUpdateSteps, versionRefresh } from '../update-data.ts'
+import { useTargetCount, useUpdateSteps, versionRefresh } from '../update-data.ts'
+import type { UpdateStep } from '../update-step.ts'
 import { campaignMessages } from './messages.ts'
 
 type Outdated = {
@@ -45,7 +46,6 @@ const shownProducts = 5
  */
 export function OutdatedProducts() {
   const text = useText(campaignMessages)
-  const steps = useText(updateMessages)
   const formats = useFormats()
   const canManage = usePermission('glb_update_manage')
   const outdated = useOutdated()
@@ -54,27 +54,21 @@ export function OutdatedProducts() {
   const stepsOf = useUpdateSteps(shown)
   if (shown.length === 0) return null
   const part = (count: number, all: number) => text.partOf(formats.number(count), formats.number(all))
-  const stepOf = (product: DriftProduct) => {
-    const [step] = stepsOf(product)
-    if (step === undefined) return null
-    return (
-      <Link
-        to={step.to}
-        search={step.search as never}
-        aria-label={text.stepOf(steps[step.kind], step.campaign?.name ?? productTitle(product))}
-      >
-        {steps[step.kind]}
+  const order =
+    shown.length < products.length
+      ? text.topProducts(formats.number(shown.length), formats.number(products.length))
+      : text.productOrder
+  const actions = (
+    <>
+      {shown.length > 1 && <span className="quiet">{order}</span>}
+      <Link to="/updates" search={{ view: 'drift', older: 'only' } as never}>
+        {text.showProducts}
       </Link>
-    )
-  }
-  const showAll = (
-    <Link to="/updates" search={{ view: 'drift', older: 'only' } as never}>
-      {text.showProducts}
-    </Link>
+    </>
   )
   return (
     <div className="outdated-products">
-      <Card title={text.products} actions={showAll}>
+      <Card title={text.products} actions={actions}>
         <OutdatedSummary {...outdated} />
         <PlainTable
           className="stacked-table"
@@ -96,12 +90,42 @@ export function OutdatedProducts() {
               <td data-label={text.outdatedColumn}>{part(product.outdated, product.devices)}</td>
               <td data-label={text.withGatewayColumn}>{formats.number(product.outdatedWithGateway ?? 0)}</td>
               <td data-label={text.newestColumn}>{product.newestKnown}</td>
-              {canManage && <td data-label={text.nextStep}>{stepOf(product)}</td>}
+              {canManage && (
+                <td data-label={text.nextStep}>
+                  <NextStep product={product} step={stepsOf(product)[0]} />
+                </td>
+              )}
             </tr>
           ))}
         </PlainTable>
       </Card>
     </div>
+  )
+}
+
+type NextStepProps = { product: DriftProduct; step: UpdateStep | undefined }
+
+/** `NextStep` leads to the next step of a product. For a campaign with a part of its assets, it shows how many they are. */
+function NextStep({ product, step }: NextStepProps) {
+  const text = useText(campaignMessages)
+  const steps = useText(updateMessages)
+  const formats = useFormats()
+  const targets = useTargetCount(product, step?.campaign)
+  if (step === undefined) return null
+  const { kind, to, search, campaign } = step
+  const { outdatedWithGateway: reachable = 0 } = product
+  const isPart = targets !== undefined && targets > 0 && targets < reachable
+  return (
+    <span>
+      <Link
+        to={to}
+        search={search as never}
+        aria-label={text.stepOf(steps[kind], campaign?.name ?? productTitle(product))}
+      >
+        {steps[kind]}
+      </Link>
+      {isPart && <span className="quiet"> {text.partOf(formats.number(targets), formats.number(reachable))}</span>}
+    </span>
   )
 }
 

@@ -13,7 +13,7 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { updateMessages } from '../messages.ts'
 import { driftFilter, productTitle } from '../product-filter.ts'
-import { useUpdateSteps, versionRefresh } from '../update-data.ts'
+import { useTargetCount, useUpdateSteps, versionRefresh } from '../update-data.ts'
 import type { UpdateStep } from '../update-step.ts'
 import { versionKindNames, versionKindOf, versionKinds, versionShades } from '../version-kinds.ts'
 import { driftMessages } from './messages.ts'
@@ -147,8 +147,12 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
           {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
         {step !== undefined && <NextStep product={product} step={step} />}
-        {other?.campaign !== undefined && (
-          <Link to={other.to} aria-label={text.stepOf(stepNames[other.kind], other.campaign.name)}>
+        {other !== undefined && (
+          <Link
+            to={other.to}
+            search={other.search as never}
+            aria-label={text.stepOf(stepNames[other.kind], other.campaign?.name ?? title)}
+          >
             {stepNames[other.kind]}
           </Link>
         )}
@@ -158,13 +162,15 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
 }
 
 /** `NextStep` leads to the next step of the update of a product. The steps before a campaign are links next to their reason. */
-function NextStep({ product, step: { kind, to, search } }: { product: DriftProduct; step: UpdateStep }) {
+function NextStep({ product, step: { kind, to, search, campaign } }: { product: DriftProduct; step: UpdateStep }) {
   const text = useText(driftMessages)
   const steps = useText(updateMessages)
   const formats = useFormats()
   const navigate = useNavigate()
   const { outdated, outdatedWithGateway: reachable = 0, newestKnown = '' } = product
+  const targets = useTargetCount(product, campaign)
   const withGateway = text.withGateway(formats.number(reachable), formats.number(outdated))
+  const isPart = targets !== undefined && targets > 0 && targets < reachable
   if (kind === 'upload' || kind === 'scan')
     return (
       <span className="drift-step quiet">
@@ -179,7 +185,9 @@ function NextStep({ product, step: { kind, to, search } }: { product: DriftProdu
       <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
         {steps[kind]}
       </IxButton>
-      <span className="quiet">{withGateway}</span>
+      <span className="quiet">
+        {isPart ? text.withGateway(formats.number(targets), formats.number(reachable)) : withGateway}
+      </span>
     </span>
   )
 }
