@@ -193,7 +193,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTable
   const [range, setRange] = usePageRange()
   const isShown = (wanted: string) => columns.some(({ path }) => path === wanted)
   const placeOf = usePlaces(isShown(placePath) ? visiblePages(pages, range) : [])
-  const stateOf = useMonitoredStates(pages, { range, isShown: isShown(conditionPath) })
+  const stateOf = useMonitoredStates(isShown(conditionPath) ? visiblePages(pages, range) : [])
   const shown = useMemo(
     () => gridColumns(columns, properties, language, { newestVersion, placeOf, stateOf }),
     [columns, properties, language, newestVersion, placeOf, stateOf],

@@ -11,7 +11,7 @@ import { canPlanUpdate, type UpdateStep, updateStepsOf } from './update-step.ts'
 export const updateEvents = { live: ['updates'] }
 
 /**
- * How lists of versions with numbers of devices with a gateway are refreshed. The numbers are counted anew by each request, so a scan
+ * How lists of versions with numbers of devices with a gateway are refreshed. The numbers are counted again by each request, so a scan
  * that changes assets each second does not refresh them.
  */
 export const versionRefresh = { live: ['updates.artefact'], refetchIntervalMs: 30_000 }

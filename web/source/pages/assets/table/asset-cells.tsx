@@ -57,7 +57,7 @@ type ConditionCellProps = {
  * `ConditionCell` shows the worst condition of an asset. The tooltip contains all conditions, and the time of the last report of
  * monitoring, a scan or an import. Most devices can be unmonitored, so this state has no icon.
  */
-function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
+export function ConditionCell({ asset, all, newestVersion, language }: ConditionCellProps) {
   const text = assetsMessages[language]
   const [worst] = all
   // Software and gateways have no condition, because monitoring checks only devices.

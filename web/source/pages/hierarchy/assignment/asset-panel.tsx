@@ -20,7 +20,7 @@ import { gridColumns } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor, type NodeScope, useAssetList } from '../../assets/table/asset-list.ts'
 import { useMonitoredStates } from '../../assets/table/asset-states.ts'
 import { shownColumns } from '../../assets/table/export-columns.ts'
-import { usePageRange } from '../../assets/table/page-range.ts'
+import { usePageRange, visiblePages } from '../../assets/table/page-range.ts'
 import { useAssetSelection } from '../../assets/table/selection.ts'
 import { tableColumnsOf } from '../../assets/table/table-columns.ts'
 import { ExportButton } from '../../files/export/export-dialog.tsx'
@@ -88,7 +88,8 @@ export function AssetPanel({ hierarchy, place, node, dragged }: AssetPanelProps)
   const selection = useAssetSelection(pages, { filter, q, scope })
   const [range, setRange] = usePageRange()
   const newestVersion = useNewestVersion()
-  const stateOf = useMonitoredStates(pages, { range, isShown: columns.some(({ path }) => path === conditionPath) })
+  const hasCondition = columns.some(({ path }) => path === conditionPath)
+  const stateOf = useMonitoredStates(hasCondition ? visiblePages(pages, range) : [])
   const assetColumns = useMemo(
     () => gridColumns(columns, properties, language, { newestVersion, stateOf }).map(withLeastWidth),
     [columns, properties, language, newestVersion, stateOf],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultRemotePolicy, type RemoteTarget } from '@millwright/api/remote-access.ts'
-import { allowedServices, connectionState, groupsWithApproval } from './device-connection.ts'
+import { allowedServices, connectionState, latestTargets, sharedConnection } from './device-connection.ts'
 
 const target: RemoteTarget = {
   isEnabled: true,
@@ -35,10 +35,36 @@ test('names the ports of web pages as TCP ports if the platform has no wildcard 
   assert.deepEqual(allowedServices({ ...target, isWebAvailable: false }), ['SSH', 'TCP 80, 443'])
 })
 
-test('names the access groups that need an approval, and nothing while an incomplete list has none', () => {
-  const group = (accessGroupName: string, approval: 'none' | 'required') => ({ accessGroupName, policy: { approval } })
-  assert.deepEqual(groupsWithApproval([], { total: 0 }), [])
-  assert.deepEqual(groupsWithApproval([group('Hall 3', 'required'), group('Hall 4', 'none')], { total: 2 }), ['Hall 3'])
-  assert.equal(groupsWithApproval([group('Hall 4', 'none')], { total: 2 }), undefined)
-  assert.deepEqual(groupsWithApproval([group('Hall 3', 'required')], { total: 2 }), ['Hall 3'])
+test('returns the connection that all devices share, and nothing if one of them differs', () => {
+  const ready = { ...target, gatewayId: 'hall' }
+  const shared = { gatewayId: 'hall', services: ['SSH', 'HTTP', 'HTTPS'], needsApproval: false }
+  assert.deepEqual(sharedConnection([ready, ready]), shared)
+  assert.equal(sharedConnection([]), undefined)
+  const withPolicy = (policy: Partial<RemoteTarget['policy']>) => ({
+    ...ready,
+    policy: { ...defaultRemotePolicy, ...policy },
+  })
+  const others: RemoteTarget[] = [
+    { ...ready, gatewayId: 'yard' },
+    { ...ready, isGatewayConnected: false },
+    { ...ready, problem: { code: 'remote_access_off', detail: '' } },
+    withPolicy({ approval: 'required' }),
+    withPolicy({ ports: [22] }),
+  ]
+  for (const other of others) assert.equal(sharedConnection([ready, other]), undefined)
+  assert.equal(sharedConnection([withPolicy({ approval: 'required' })])?.needsApproval, true)
+  assert.equal(sharedConnection([{ ...ready, isGatewayConnected: false }]), undefined)
+})
+
+test('leaves out targets that are much older than the newest one, and rows without a target', () => {
+  const result = (id: string, dataUpdatedAt: number) => ({
+    data: { data: { ...target, gatewayId: id } },
+    dataUpdatedAt,
+  })
+  const targets = latestTargets([result('old', 100), result('new', 1_000), { dataUpdatedAt: 0 }], 500)
+  assert.deepEqual(
+    targets.map(({ gatewayId }) => gatewayId),
+    ['new'],
+  )
+  assert.deepEqual(latestTargets([], 500), [])
 })

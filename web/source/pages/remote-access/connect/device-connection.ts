@@ -1,4 +1,4 @@
-import type { RemotePolicy, RemoteTarget } from '@millwright/api/remote-access.ts'
+import type { RemoteTarget } from '@millwright/api/remote-access.ts'
 
 /** The state of the connection to a device through its gateway. The list of devices has a text for each state. */
 export type ConnectionState = 'ready' | 'offline' | 'switchedOff' | 'noAddress' | 'noPermission' | 'notPossible'
@@ -32,16 +32,39 @@ export function allowedServices({ policy, isWebAvailable }: Pick<RemoteTarget, '
   return [...ports.flatMap((port) => nameOf(port) ?? []), ...(others.length === 0 ? [] : [`TCP ${others.join(', ')}`])]
 }
 
-type GroupPolicy = { accessGroupName: string; policy: Pick<RemotePolicy, 'approval'> }
+/** What all devices of a list have in common: the gateway, which is ready, the allowed services and the approval. */
+export type SharedConnection = { gatewayId: string; services: readonly string[]; needsApproval: boolean }
+
+/** Returns what all targets have in common. Returns undefined if they differ, or if no session is possible to one of them. */
+export function sharedConnection(targets: readonly RemoteTarget[]): SharedConnection | undefined {
+  const [first, ...others] = targets.map((target) => ({
+    state: connectionState(target),
+    gatewayId: target.gatewayId,
+    services: allowedServices(target),
+    needsApproval: target.policy.approval === 'required',
+  }))
+  if (first?.gatewayId === undefined || first.state !== 'ready') return undefined
+  const { gatewayId, services, needsApproval } = first
+  const isShared = others.every(
+    (each) =>
+      each.state === 'ready' &&
+      each.gatewayId === gatewayId &&
+      each.needsApproval === needsApproval &&
+      each.services.join() === services.join(),
+  )
+  return isShared ? { gatewayId, services, needsApproval } : undefined
+}
 
 /**
- * Returns the names of the access groups whose devices need an approval. Returns undefined if no group of an incomplete list
- * needs one, because other groups may need it.
+ * Returns the targets that are up to date. Targets are loaded only for visible rows, so those of other rows become older than the
+ * newest ones.
  */
-export function groupsWithApproval(
-  policies: readonly GroupPolicy[],
-  { total }: { total: number },
-): string[] | undefined {
-  const names = policies.filter(({ policy }) => policy.approval === 'required').map((group) => group.accessGroupName)
-  return names.length === 0 && policies.length < total ? undefined : names
+export function latestTargets(
+  results: readonly { data?: { data: RemoteTarget } | undefined; dataUpdatedAt: number }[],
+  maxAgeMs: number,
+): RemoteTarget[] {
+  const newest = Math.max(...results.map(({ dataUpdatedAt }) => dataUpdatedAt))
+  return results.flatMap(({ data, dataUpdatedAt }) =>
+    data !== undefined && newest - dataUpdatedAt <= maxAgeMs ? [data.data] : [],
+  )
 }

@@ -1,13 +1,16 @@
+import type { RemoteTarget } from '@millwright/api/remote-access.ts'
 import { iconRemoteAccess } from '@siemens/ix-icons/icons'
-import { useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { gatewayStateIntervalMs, useGateways } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
-import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import type { Language } from '../../../app/language/language.ts'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
+import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { useHasEntries } from '../../../components/tables/entries.ts'
@@ -16,10 +19,24 @@ import { RowButton } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import type { Tone } from '../../../components/values/status-chip.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
+import { andFilters, quoted } from '../../assets/filter/filter-conditions.ts'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
-import { useTotalQuery } from '../../start/plant-queries.ts'
-import { allowedServices, type ConnectionState, connectionState, groupsWithApproval } from './device-connection.ts'
+import { conditionsOf } from '../../assets/model/condition.ts'
+import { ConditionCell, PlaceName } from '../../assets/table/asset-cells.tsx'
+import { conditionFields, fieldsFor } from '../../assets/table/asset-list.ts'
+import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
+import { type StateOf, useMonitoredStates } from '../../assets/table/asset-states.ts'
+import { chunksOf } from '../../discovery/scans/error-devices.ts'
+import { useFacet, useTotalQuery } from '../../start/plant-queries.ts'
+import {
+  allowedServices,
+  type ConnectionState,
+  connectionState,
+  latestTargets,
+  type SharedConnection,
+  sharedConnection,
+} from './device-connection.ts'
 import { connectionNames, connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
@@ -31,45 +48,66 @@ const reachableDevices = {
   relationsFilter: "predicate eq 'found_by_gateway'",
 }
 const product = 'product_instance_information/manufacturer_product'
+const productName = `${product}/product_name`
+
+type DeviceListProps = {
+  /** Whether the table fills the remaining height of the page. */
+  isTall?: boolean
+}
 
 /** `DeviceList` lists the devices that gateways have found, and opens the dialog of a new session. */
-export function DeviceList() {
+export function DeviceList({ isTall = false }: DeviceListProps) {
   const text = useText(connectMessages)
   const canConnect = usePermission('remote_access_connect')
   const canReadAssets = usePermission('inventory_read_asset_data')
   if (!canConnect || !canReadAssets) return <p className="quiet">{text.noConnectPermission}</p>
-  return <Devices />
+  return <Devices isTall={isTall} />
 }
 
-function Devices() {
+function Devices({ isTall }: { isTall: boolean }) {
   const text = useText(connectMessages)
+  const language = useLanguage()
   const formats = useFormats()
   const canScan = usePermission('glb_discovery_run')
-  const [search, setSearch] = useSearchState<'q'>()
+  const canReadPlaces = usePermission('glb_hierarchy_read')
+  const [search, setSearch] = useSearchState<'q' | 'product'>()
   const [connecting, setConnecting] = useState<Asset>()
   const q = search.q?.trim() ?? ''
+  const ofProduct = search.product === undefined ? '' : `${productName} eq ${quoted(search.product)}`
   const pagedList = usePagedList(
     ['inventory', 'listAssets'],
     {
       query: {
         ...reachableDevices,
+        filter: andFilters(reachableDevices.filter, ofProduct),
         ...(q === '' ? { sort: 'name' } : { q }),
-        fields: 'id,name,connection_points,product_instance_information',
+        fields: fieldsFor(conditionFields).join(','),
       },
     },
     { live: ['inventory.asset', 'discovery'] },
   )
+  const rows = pagedList.rows as Asset[]
+  const chunks = chunksOf(rows)
+  const placeOf = usePlaces(chunks)
+  const stateOf = useMonitoredStates(chunks)
+  const targets = useLoadedTargets(rows)
+  const shared = sharedConnection(targets)
   const assets = useQuery(useTotalQuery()).data?.meta.totalElements
-  const hasEntries = useHasEntries(pagedList, q !== '')
+  const isFiltered = q !== '' || search.product !== undefined
+  const hasEntries = useHasEntries(pagedList, isFiltered)
   const total = formats.number(pagedList.total)
+  const hidden = new Set([
+    ...(canReadPlaces ? [] : ['place']),
+    ...(shared !== undefined || targets.length === 0 ? ['gateway', 'services'] : []),
+  ])
   return (
     <>
       {hasEntries && (
         <>
-          <Approval />
+          {(shared !== undefined || targets.length === 0) && <ConnectionNote shared={shared} />}
           <Toolbar
             count={
-              q === '' && assets !== undefined
+              !isFiltered && assets !== undefined
                 ? text.reachable(total, formats.number(assets))
                 : text.deviceCount(pagedList.total, total)
             }
@@ -80,18 +118,21 @@ function Devices() {
               value={search.q ?? ''}
               onChange={(value) => setSearch({ q: value })}
             />
+            <ProductField value={search.product} onChange={(product) => setSearch({ product })} />
           </Toolbar>
         </>
       )}
       <PagedTable
         label={text.devices}
-        pagedList={{ ...pagedList, rows: pagedList.rows as Asset[] }}
-        isTall={false}
-        columns={columnsOf(text)}
+        pagedList={{ ...pagedList, rows }}
+        isTall={isTall}
+        columns={columnsOf(text, { placeOf, stateOf, language }).filter(({ id }) => !hidden.has(id))}
         idOf={({ id }) => id}
         onOpen={setConnecting}
         empty={
-          q === '' ? (
+          isFiltered ? (
+            <p role="status">{text.noMatches}</p>
+          ) : (
             <EmptyState icon={iconRemoteAccess} title={text.noDevices}>
               <p>{text.noDevicesHint}</p>
               {canScan && (
@@ -100,8 +141,6 @@ function Devices() {
                 </Link>
               )}
             </EmptyState>
-          ) : (
-            <p role="status">{text.noMatches}</p>
           )
         }
       />
@@ -117,14 +156,64 @@ function Devices() {
   )
 }
 
-type Text = (typeof connectMessages)['en']
+type ProductFieldProps = { value: string | undefined; onChange: (product: string | undefined) => void }
 
-function columnsOf(text: Text): Column<Asset>[] {
+/** `ProductField` limits the list to a product. The products include those whose devices no gateway has found. */
+function ProductField({ value, onChange }: ProductFieldProps) {
+  const text = useText(connectMessages)
+  const products = useFacet(productName, { filter: reachableDevices.filter, limit: 100 }).data?.data ?? []
+  const names = products.flatMap((each) => each.value ?? []).toSorted((one, other) => one.localeCompare(other))
+  const shown = value === undefined || names.includes(value) ? names : [value, ...names]
+  return (
+    <SelectField
+      label={text.product}
+      isLabelUnseen
+      value={value ?? ''}
+      onChange={(product) => onChange(product === '' ? undefined : product)}
+      choices={[{ value: '', label: text.anyProduct }, ...shown.map((name) => ({ value: name, label: name }))]}
+    />
+  )
+}
+
+/** `ConnectionNote` states the gateway, the services and the approval that all listed devices share. */
+function ConnectionNote({ shared }: { shared: SharedConnection | undefined }) {
+  const text = useText(connectMessages)
+  const canManage = usePermission('glb_access_manage')
+  const canReadGateways = usePermission('glb_jobs_read')
+  const gateways = useGateways({ isEnabled: canReadGateways }).data?.data
+  // The empty line keeps the table at its position while the targets are loading.
+  if (shared === undefined) return <p className="section-note">{'\u00a0'}</p>
+  const gateway = gateways?.find(({ id }) => id === shared.gatewayId)
+  return (
+    <p className="quiet section-note">
+      {text.through}{' '}
+      {gateway === undefined ? text.oneGateway : <Link to={`/discovery/gateways/${gateway.id}`}>{gateway.name}</Link>}{' '}
+      {text.ready} {shared.services.length === 0 ? text.noPorts : text.sharedServices(shared.services.join(', '))}{' '}
+      {shared.needsApproval ? text.needsApprovalNote : text.needsNoApproval}
+      {canManage && (
+        <>
+          {' ('}
+          <Link to="/remote" search={{ view: 'policies' } as never}>
+            {text.toPolicies}
+          </Link>
+          {')'}
+        </>
+      )}
+      {'.'}
+    </p>
+  )
+}
+
+type Text = (typeof connectMessages)['en']
+type ColumnContext = { placeOf: PlaceOf; stateOf: StateOf; language: Language }
+
+function columnsOf(text: Text, { placeOf, stateOf, language }: ColumnContext): Column<Asset>[] {
   return [
     {
       id: 'name',
       header: text.device,
-      width: 210,
+      width: 190,
+      minWidth: 120,
       cell: (asset) => (
         <Link to={`/assets/${asset.id}`} title={nameOf(asset)}>
           {nameOf(asset)}
@@ -135,6 +224,7 @@ function columnsOf(text: Text): Column<Asset>[] {
       id: 'address',
       header: text.address,
       width: 120,
+      minWidth: 105,
       cell: (asset) =>
         ['ipv4_address', 'ipv6_address'].flatMap((field) => textsIn(asset, 'connection_points', field))[0] ?? '',
     },
@@ -142,22 +232,72 @@ function columnsOf(text: Text): Column<Asset>[] {
       id: 'product',
       header: text.product,
       width: 210,
-      cell: (asset) => textAt(asset, `${product}/product_name`) || textAt(asset, `${product}/product_family`),
+      minWidth: 130,
+      cell: (asset) => textAt(asset, productName) || textAt(asset, `${product}/product_family`),
     },
-    { id: 'gateway', header: text.gateway, width: 220, cell: (asset) => <GatewayState asset={asset} /> },
-    { id: 'services', header: text.services, width: 160, cell: (asset) => <Services asset={asset} /> },
-    { id: 'connect', header: text.session, width: 130, cell: (asset) => <ConnectCell asset={asset} /> },
+    {
+      id: 'place',
+      header: text.place,
+      width: 250,
+      minWidth: 150,
+      isGrowing: true,
+      cell: ({ id }) => <PlaceName names={placeOf(id)} />,
+    },
+    {
+      id: 'condition',
+      header: text.condition,
+      width: 170,
+      minWidth: 135,
+      cell: (asset) => (
+        <ConditionCell
+          asset={asset}
+          all={conditionsOf(asset, { monitored: stateOf(asset.id), newestVersion: undefined })}
+          newestVersion={undefined}
+          language={language}
+        />
+      ),
+    },
+    {
+      id: 'gateway',
+      header: text.gateway,
+      width: 220,
+      minWidth: 170,
+      cell: (asset) => <GatewayState asset={asset} />,
+    },
+    {
+      id: 'services',
+      header: text.services,
+      width: 160,
+      minWidth: 140,
+      cell: (asset) => <Services asset={asset} />,
+    },
+    { id: 'connect', header: text.session, width: 140, minWidth: 130, cell: (asset) => <ConnectCell asset={asset} /> },
   ]
+}
+
+/** Returns a function with the query options for the target of a device. */
+function useTargetQuery() {
+  const query = useOperationQuery()
+  const events = { live: ['remote-access.policy', 'remote-access.switch', 'discovery'] }
+  return (id: string) => query(['remote-access', 'readTarget'], { params: { id } }, events)
 }
 
 /** Returns the target of a device. There is no event when a tunnel opens or closes. */
 function useTarget({ id }: Asset) {
-  const query = useOperationQuery()
-  const events = { live: ['remote-access.policy', 'remote-access.switch', 'discovery'] }
-  return useQuery({
-    ...query(['remote-access', 'readTarget'], { params: { id } }, events),
-    refetchInterval: gatewayStateIntervalMs,
-  }).data?.data
+  return useQuery({ ...useTargetQuery()(id), refetchInterval: gatewayStateIntervalMs }).data?.data
+}
+
+/** Returns the targets that the cells of the visible devices have loaded. */
+function useLoadedTargets(assets: readonly Asset[]): readonly RemoteTarget[] {
+  const targetQuery = useTargetQuery()
+  return useQueries({
+    queries: assets.map(({ id }) => ({ ...targetQuery(id), enabled: false })),
+    combine: targetsOf,
+  })
+}
+
+function targetsOf(results: Parameters<typeof latestTargets>[0]): readonly RemoteTarget[] {
+  return latestTargets(results, 2 * gatewayStateIntervalMs)
 }
 
 const tones: Readonly<Record<ConnectionState, Tone>> = {
@@ -197,34 +337,5 @@ function ConnectCell({ asset }: { asset: Asset }) {
   const target = useTarget(asset)
   if (target === undefined || target.problem !== undefined) return null
   const label = target.policy.approval === 'required' ? text.request : text.connect
-  return <RowButton label={`${label}: ${nameOf(asset)}`}>{label}</RowButton>
-}
-
-/** The number of access groups that the note about approvals names. */
-const namedGroups = 3
-
-/** `Approval` states whether sessions need the approval of another person, from the policies that the user can read. */
-function Approval() {
-  const text = useText(connectMessages)
-  const formats = useFormats()
-  const query = useOperationQuery()
-  const canManage = usePermission('glb_access_manage')
-  const { data } = useQuery(
-    query(['remote-access', 'listPolicies'], { query: { limit: 100 } }, { live: ['remote-access.policy'] }),
-  )
-  const groups = data && groupsWithApproval(data.data, { total: data.meta.totalElements ?? data.data.length })
-  if (groups === undefined) return null
-  if (groups.length === 0) return <p className="quiet section-note">{text.needsNoApproval}</p>
-  return (
-    <p className="quiet section-note">
-      {groups.length <= namedGroups
-        ? text.approvalIn(groups.join(', '))
-        : text.approvalInGroups(formats.number(groups.length))}{' '}
-      {canManage && (
-        <Link to="/remote" search={{ view: 'policies' } as never}>
-          {text.toPolicies}
-        </Link>
-      )}
-    </p>
-  )
+  return <RowButton label={`${label}: ${nameOf(asset)}`}>{`${label}…`}</RowButton>
 }

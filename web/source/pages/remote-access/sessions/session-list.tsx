@@ -99,9 +99,7 @@ export function SessionList() {
                 {text.showAll}
               </IxButton>
             </EmptyState>
-          ) : (
-            <p className="quiet">{text.none}</p>
-          )
+          ) : null
         }
       />
     </>

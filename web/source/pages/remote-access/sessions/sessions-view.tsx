@@ -13,7 +13,8 @@ import '../remote-access.css'
 
 /**
  * `SessionsView` lists the devices that the user can connect to, and the sessions. The sessions are first if one of them is open
- * or if the page is opened with a filter for sessions. The order stays until the page is opened again.
+ * or if the page is opened with a filter for sessions. The order stays until the page is opened again. Without sessions, the devices
+ * have the whole height of the page.
  */
 export function SessionsView() {
   const text = useText(remoteMessages)
@@ -23,15 +24,23 @@ export function SessionsView() {
   const isFiltered = [state, gateway, asset].some((each) => each !== undefined)
   const [areSessionsFirst, setSessionsFirst] = useState<boolean | undefined>(isFiltered || undefined)
   const open = useQuery(query(['remote-access', 'listSessions'], { query: { state: 'open', limit: 1 } }, sessionEvents))
+  const all = useQuery(query(['remote-access', 'listSessions'], { query: { limit: 1 } }, sessionEvents))
   // The number of an earlier visit can be outdated.
-  if (areSessionsFirst === undefined && open.isFetching) return <Loading />
+  if (all.isPending || (areSessionsFirst === undefined && open.isFetching)) return <Loading />
   if (areSessionsFirst === undefined) setSessionsFirst((open.data?.meta.totalElements ?? 0) > 0)
-  const devices = { id: 'devices', title: connectText.devices, List: DeviceList }
-  const sessions = { id: 'sessions', title: text.sessions, List: SessionList }
-  return (areSessionsFirst ? [sessions, devices] : [devices, sessions]).map(({ id, title, List }) => (
-    <section key={id} className="remote-section" aria-labelledby={`remote-${id}`}>
-      <h2 id={`remote-${id}`}>{title}</h2>
-      <List />
-    </section>
-  ))
+  const hasNoSessions = !isFiltered && all.data?.meta.totalElements === 0
+  const devices = { id: 'devices', title: connectText.devices, list: <DeviceList isTall={hasNoSessions} /> }
+  const sessions = { id: 'sessions', title: text.sessions, list: <SessionList /> }
+  const lists = hasNoSessions ? [devices] : areSessionsFirst ? [sessions, devices] : [devices, sessions]
+  return (
+    <>
+      {lists.map(({ id, title, list }) => (
+        <section key={id} className="remote-section" aria-labelledby={`remote-${id}`}>
+          <h2 id={`remote-${id}`}>{title}</h2>
+          {list}
+        </section>
+      ))}
+      {hasNoSessions && <p className="quiet remote-no-sessions">{text.none}</p>}
+    </>
+  )
 }

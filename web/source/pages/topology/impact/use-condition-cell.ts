@@ -5,14 +5,14 @@ import { useLanguage } from '../../../app/language/language-context.tsx'
 import type { Asset } from '../../assets/model/asset.ts'
 import { conditionCell } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor } from '../../assets/table/asset-list.ts'
-import { useStatesOfPages } from '../../assets/table/asset-states.ts'
+import { useMonitoredStates } from '../../assets/table/asset-states.ts'
 import { useNewestVersion } from '../../start/newest-version.ts'
 
 /** Returns the cell with the condition of an asset, by its id. The assets of a page are loaded with one request. */
 export function useConditionCell(pages: readonly string[][]): (id: string) => ReactNode {
   const query = useOperationQuery()
   const newestVersion = useNewestVersion()
-  const stateOf = useStatesOfPages(pages)
+  const stateOf = useMonitoredStates(pages.map((ids) => ids.map((id) => ({ id }))))
   const assets = useQueries({
     queries: pages.map((ids) =>
       query(
