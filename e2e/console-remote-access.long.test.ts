@@ -317,7 +317,7 @@ describe('remote access in the console', () => {
   test('waits for the approval of another person, and connects again after a restart of the platform', async () => {
     await setPolicy({ approval: 'required' })
     await follow(page, '/remote')
-    await page.getByText('Another person must approve sessions to devices in default.').waitFor()
+    await page.getByText('Another person must approve each session (Policies).').waitFor()
     await page.getByRole('button', { name: `Request approval: ${deviceName}` }).waitFor()
     const reviewer = { name: 'reviewer', password }
     const { data: user } = await caller.identity.createUser({ body: { data: reviewer } })

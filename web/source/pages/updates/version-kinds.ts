@@ -11,15 +11,15 @@ type Version = DriftProduct['versions'][number]
 
 export const versionKindNames = messages({
   en: {
-    newest: 'Newest known version (of a device or artefact)',
+    newest: 'Newest known version',
     older: 'Outdated (darker is older)',
-    outlier: 'Outdated, on at most 5 % of the devices',
+    outlier: 'Outdated, on at most 5 % of the assets',
     unknown: 'Unknown version',
   },
   de: {
-    newest: 'Neueste bekannte Version (Gerät oder Artefakt)',
+    newest: 'Neueste bekannte Version',
     older: 'Veraltet (dunkler ist älter)',
-    outlier: 'Veraltet, auf höchstens 5 % der Geräte',
+    outlier: 'Veraltet, auf höchstens 5 % der Assets',
     unknown: 'Unbekannte Version',
   },
 })

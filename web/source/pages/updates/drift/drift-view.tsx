@@ -36,9 +36,10 @@ export function DriftView() {
   const listed = search.older === undefined ? rows : rows.filter(({ outdated }) => outdated > 0)
   const shown =
     search.sort === undefined ? listed : listed.toSorted((a, b) => productTitle(a).localeCompare(productTitle(b)))
+  const count = rows.length < total ? total : shown.length
   return (
     <>
-      <Toolbar count={text.count(total, formats.number(total))}>
+      <Toolbar count={text.count(count, formats.number(count))}>
         <SearchField
           value={search.product ?? ''}
           onChange={(q) => setSearch({ product: q })}
