@@ -78,7 +78,8 @@ export function useMapTexts(by: Grouping) {
               text.assets(assets, formats.number(assets)),
               '',
             ],
-      ownFact: (problem: 'failed' | 'outdated') => (problem === 'failed' ? text.unreachable : text.outdated),
+      ownFact: (problem: 'failed' | 'outdated') =>
+        problem === 'failed' ? text.switchUnreachable : text.switchOutdated,
       detail: ({ group }: Pick<SceneItem, 'group'>) => {
         if (group === undefined || isSwitches(group) || isCoreSwitch(group)) return undefined
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
