@@ -13,7 +13,7 @@ export const versionKindNames = messages({
   en: {
     newest: 'Newest known version',
     older: 'Outdated (darker is older)',
-    outlier: 'Outdated, on at most 5 % of the assets',
+    outlier: 'Outdated, on at most 5% of the assets',
     unknown: 'Unknown version',
   },
   de: {
