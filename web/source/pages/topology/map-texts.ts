@@ -30,6 +30,12 @@ export function useMapTexts(by: Grouping) {
       removed: text.changeRemoved,
       connection: text.changeConnection,
     }
+    const problemWords: Record<ProblemFact, string> = {
+      failed: text.unreachable.toLowerCase(),
+      stopped: text.assetInStop,
+      stoppedKnown: text.assetInStopKnown,
+      outdated: text.outdated.toLowerCase(),
+    }
     type NamedGroup = Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>
     const shortNameOf = (group: NamedGroup) => {
       const { name = '', kind } = group
@@ -69,17 +75,17 @@ export function useMapTexts(by: Grouping) {
       count: countOf,
       shortCount: (group: TopologyGroup) =>
         isNetwork(group) ? switchesOf(group) : text.assets(group.assets, formats.number(group.assets)),
-      coreCounts: (assets: number | undefined) =>
-        assets === undefined
-          ? [text.core, '']
-          : [
-              text.listed(text.core, connected(assets)),
-              connected(assets),
-              text.assets(assets, formats.number(assets)),
-              '',
-            ],
+      plusAssets: (assets: number) => `+ ${text.assets(assets, formats.number(assets))}`,
+      moreAssets: (assets: number) => text.moreAssets(assets, formats.number(assets)),
+      coreSwitchRole: text.core,
       ownFact: (problem: 'failed' | 'outdated') =>
         problem === 'failed' ? text.switchUnreachable : text.switchOutdated,
+      atSwitch: {
+        fact: (kind: ProblemFact, count: number) =>
+          `${text.assets(count, formats.number(count))} ${problemWords[kind]}`,
+        outdatedPart: (outdated: number, assets: number) =>
+          text.outdatedPartOfAssets(formats.percent(outdated / Math.max(1, assets))),
+      },
       detail: ({ group }: Pick<SceneItem, 'group'>) => {
         if (group === undefined || isSwitches(group) || isCoreSwitch(group)) return undefined
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined
@@ -118,7 +124,6 @@ export function useMapTexts(by: Grouping) {
       },
       outdatedShare: (outdated: number, assets: number) =>
         text.outdatedShare(formats.number(outdated), formats.percent(outdated / Math.max(1, assets))),
-      share: (outdated: number, assets: number) => formats.percent(outdated / Math.max(1, assets)),
       outdatedPart: (outdated: number, assets: number) =>
         text.outdatedPart(formats.percent(outdated / Math.max(1, assets))),
       unmonitored: text.notMonitored,

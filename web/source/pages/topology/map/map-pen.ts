@@ -13,7 +13,7 @@ import type { Box, Point } from './geometry.ts'
 import { linesOf } from './lines.ts'
 import type { MapPalette } from './map-palette.ts'
 import { type CommonParts, distinctName } from './names.ts'
-import { type Problem, type ProblemFact, type ProblemTexts, problemTexts, worstProblem } from './problems.ts'
+import { isBold, type Problem, type ProblemFact, type ProblemTexts, problemTexts, worstProblem } from './problems.ts'
 import type { Scene, SceneItem } from './scene.ts'
 import { groupKey } from './scene-keys.ts'
 
@@ -36,13 +36,16 @@ export type MapTexts = ProblemTexts &
     shortNameOf: (group: TopologyGroup) => string
     /** The number of switches of a network, or of assets of another group. */
     shortCount: (group: TopologyGroup) => string
-    /** The role of a core switch and the number of assets at it, from the longest to the shortest text. */
-    coreCounts: (assets: number | undefined) => string[]
+    /** The number of assets at a core switch, after the name of the switch. */
+    plusAssets: (assets: number) => string
+    /** The number of assets of a group without those at the core switch. */
+    moreAssets: (assets: number) => string
+    coreSwitchRole: string
     /** The problem of a core switch itself. */
     ownFact: (problem: 'failed' | 'outdated') => string
+    /** The problems of the assets at a switch, which are next to the problems of the switch itself. */
+    atSwitch: Pick<ProblemTexts, 'fact' | 'outdatedPart'>
     assets: (assets: number) => string
-    /** Only the share of outdated assets, as a number. */
-    share: (outdated: number, assets: number) => string
     className: (assetClass: AssetClass, count: number) => string
     more: (count: number) => string
     number: (value: number) => string
@@ -117,6 +120,8 @@ export type Word = {
   text: string
   colour: string
   weight: number
+  /** The number of assets, if the text starts with it. */
+  count?: number | undefined
   /** The mark before the text, like the edge of a group. */
   mark?: EdgeStyle | undefined
 }
@@ -323,7 +328,7 @@ export class MapPen {
   }
 
   /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
-  protected wordsOf(key: string, group: WordCounts): Word[][] {
+  protected wordsOf(key: string, group: WordCounts, problems: ProblemTexts = this.options.texts): Word[][] {
     const { palette, view, texts } = this.options
     if (view.marks !== undefined) return this.impactWords(view.marks.get(key) ?? noMark)
     if (view.showsChanges)
@@ -334,17 +339,18 @@ export class MapPen {
     const names = key === groupKey(restKey) ? view.unreachableNames : []
     // Without usual shares, the share of a box is not compared with the numbers of other boxes.
     const hasShare = hasOnlyProblems
-    const options = { average: this.average, hasMonitoring, hasShare, hasOnlyProblems, names, texts }
+    const options = { average: this.average, hasMonitoring, hasShare, hasOnlyProblems, names, texts: problems }
     return problemTexts(group, options).map((parts) =>
-      parts.map(({ problem, text, isExceptional, isMarked = false }) => ({
+      parts.map(({ problem, text, count, isExceptional, isMarked = false }) => ({
         text,
+        count,
         colour:
           problem === 'failed'
             ? palette.alarm
             : isQuiet(problem, isExceptional || isMarked)
               ? palette.quiet
               : palette.text,
-        weight: isExceptional ? 650 : 400,
+        weight: isBold({ isExceptional, isMarked }) ? 650 : 400,
         mark: isMarked && problem !== 'unmonitored' && problem !== 'none' ? this.signOf(problem) : undefined,
       })),
     )
@@ -376,7 +382,8 @@ export class MapPen {
     const used = this.widthOf(shown, size)
     let left = isRight ? x - used : x
     for (const [index, word] of shown.entries()) {
-      if (index > 0) {
+      // Marks separate the words that have them.
+      if (index > 0 && (word.mark === undefined || shown[index - 1]?.mark === undefined)) {
         this.font(size, 400)
         this.text('·', { x: left - separatorWidth / 2 - 2, y, width: 10, colour: this.options.palette.quiet })
       }

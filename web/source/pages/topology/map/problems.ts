@@ -11,9 +11,11 @@ type ProblemPart = {
   problem: Problem
   text: string
   isExceptional: boolean
+  /** The number of assets, if the text starts with it. */
+  count?: number
   /**
-   * Whether the text has its own mark, because a worse problem has the colour of the group. Outdated assets have a mark with an exceptional
-   * share, and controllers in stop have one if all texts name only problems.
+   * Whether the text has its own mark. If all texts name only problems, each of them has one. Otherwise, only an exceptional share of
+   * outdated assets has one, if a worse problem has the colour of the group.
    */
   isMarked?: boolean
 }
@@ -66,12 +68,13 @@ export function problemTexts(
     faults
       .filter(({ count }) => count > 0)
       .map(
-        ({ problem, count }, index): ProblemPart => ({
+        ({ problem, count }): ProblemPart => ({
           problem,
           text: textOf(problem, count),
+          count,
           // A last known value is not bold, because the controller may run again.
           isExceptional: problem !== 'stoppedKnown',
-          isMarked: hasOnlyProblems && index > 0,
+          isMarked: hasOnlyProblems,
         }),
       )
   const [long, brief] = [faultsWith(texts.longFact), faultsWith(texts.fact)]
@@ -86,7 +89,7 @@ export function problemTexts(
   const isOld = isMostlyOutdated(group, average)
   // The share determines the colour only without a more important problem.
   const isExceptional = isOld && brief.length === 0
-  const isMarked = isOld && brief.length > 0
+  const isMarked = isOld && (hasOnlyProblems || brief.length > 0)
   const old = (text: string): ProblemPart => ({ problem: 'outdated', text, isExceptional, isMarked })
   if (hasOnlyProblems ? isOld : outdated > 0) {
     const withShare = old(texts.outdatedShare(outdated, assets))
@@ -104,6 +107,21 @@ export function problemTexts(
   if (reachable + unchecked > 0) return [[{ problem: 'none', text: texts.noProblem, isExceptional: false }]]
   if (unmonitored > 0) return [[{ problem: 'unmonitored', text: texts.unmonitored, isExceptional: false }]]
   return []
+}
+
+/** Returns whether a text is bold: an exceptional problem without a mark of its own. */
+export function isBold({ isExceptional, isMarked = false }: Pick<ProblemPart, 'isExceptional' | 'isMarked'>): boolean {
+  return isExceptional && !isMarked
+}
+
+/** Returns texts in which only the last problem has words, and the others are numbers after their marks. */
+export function withNumbers<Part extends { text: string; count?: number | undefined }>(
+  parts: readonly Part[],
+  number: (count: number) => string,
+): Part[] {
+  return parts.map((part, index) =>
+    index === parts.length - 1 || part.count === undefined ? part : { ...part, text: number(part.count) },
+  )
 }
 
 /** The problems that determine the colour of a group, the most important one first. */

@@ -5,7 +5,7 @@ import { withoutSwitch } from './switch-networks.ts'
 
 /**
  * Returns the problems whose signs are at the groups of the map: the edge of a group has the sign of its worst problem, and the texts of its
- * other problems have their signs. A usual share of outdated assets has none.
+ * problems have their signs. A usual share of outdated assets has none.
  */
 export function groupSigns({ frames }: Pick<Scene, 'frames'>, average: number): Set<ProblemFact> {
   const signs = new Set<ProblemFact>()

@@ -154,6 +154,15 @@ function sharedPlace(groups: readonly TopologyGroup[]): TopologyGroup['place'] {
   return shared.length === 0 ? undefined : shared
 }
 
+/** Returns whether a core switch is at the place of a group of switches. Then the assets of the group are not all assets of the place. */
+export function isAtPlaceOf(
+  core: Pick<TopologyGroup, 'place'> | undefined,
+  { place }: Pick<TopologyGroup, 'place'>,
+): boolean {
+  const node = place?.at(-1)
+  return node !== undefined && core?.place?.some(({ key }) => key === node.key) === true
+}
+
 /**
  * Returns a group without the switch itself. Its numbers then count only the assets at the switch. A search that the
  * switch does not match returns a group that does not count the switch, without the state of the switch.
