@@ -86,6 +86,8 @@ export function useMapTexts(by: Grouping) {
         outdatedPart: (outdated: number, assets: number) =>
           text.outdatedPartOfAssets(formats.percent(outdated / Math.max(1, assets))),
       },
+      outdatedWithSwitch: (outdated: number, assets: number) =>
+        text.outdatedWithSwitch(formats.percent(outdated / Math.max(1, assets))),
       detail: ({ group }: Pick<SceneItem, 'group'>) => {
         if (group === undefined || isSwitches(group) || isCoreSwitch(group)) return undefined
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined

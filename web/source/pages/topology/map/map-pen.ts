@@ -45,6 +45,8 @@ export type MapTexts = ProblemTexts &
     ownFact: (problem: 'failed' | 'outdated') => string
     /** The problems of the assets at a switch, which are next to the problems of the switch itself. */
     atSwitch: Pick<ProblemTexts, 'fact' | 'outdatedPart'>
+    /** The share of outdated assets at a switch that is outdated itself. */
+    outdatedWithSwitch: (outdated: number, assets: number) => string
     assets: (assets: number) => string
     className: (assetClass: AssetClass, count: number) => string
     more: (count: number) => string

@@ -27,7 +27,7 @@ import { commonParts, distinctName } from './names.ts'
 import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
 import { groupSigns, ownProblems } from './signs.ts'
-import { separateNetworks, summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
+import { isAtPlaceOf, separateNetworks, summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 import { briefTexts, completeTexts, inForm, sharedForm } from './title-form.ts'
 
@@ -477,6 +477,15 @@ describe('networks of switches', () => {
     // A search that the switch does not match counts only the assets at the switch.
     const { self: _self, ...searched } = core
     assert.equal(withoutSwitch(searched).assets, 3)
+  })
+
+  test('contain other assets of the place of the core switch in one box', () => {
+    const at = (...nodes: string[]) => ({ place: nodes.map((key) => ({ key, name: key, type: 'node' })) })
+    assert.equal(isAtPlaceOf(at('P', 'L1'), at('P', 'L1')), true)
+    assert.equal(isAtPlaceOf(at('P', 'L1'), at('P', 'L2')), false)
+    assert.equal(isAtPlaceOf(at('P'), at('P', 'L1')), false)
+    assert.equal(isAtPlaceOf({}, at('P', 'L1')), false)
+    assert.equal(isAtPlaceOf(at('P', 'L1'), {}), false)
   })
 
   test('have one column for each place of the switches without further switches, if a place has several', () => {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compareProblems, nameableUnreachable, type ProblemCounts, problemTexts, worstProblem } from './problems.ts'
+import {
+  compareProblems,
+  isBold,
+  nameableUnreachable,
+  type ProblemCounts,
+  problemTexts,
+  withNumbers,
+  worstProblem,
+} from './problems.ts'
 
 const texts = {
   fact: (kind: string, count: number) => `${count} ${kind}`,
@@ -105,13 +113,35 @@ describe('problems of a group', () => {
     assert.deepEqual([group(9, {}, 1), group(3, {}, 1), group(9)].map(markedIn), [['outdated'], [], []])
   })
 
-  test('mark each problem but the worst one on the map of switches', () => {
+  test('mark each problem on the map of switches, also the worst one', () => {
     const markedIn = (counts: ProblemCounts) =>
       problemTexts(counts, { average: 0.3, hasMonitoring: true, hasShare: true, hasOnlyProblems: true, texts })[0]
         ?.filter(({ isMarked }) => isMarked)
         .map(({ problem }) => problem)
-    assert.deepEqual(markedIn(group(9, { unreachable: 1 }, 1, 1)), ['stopped', 'stoppedKnown', 'outdated'])
-    assert.deepEqual(markedIn(group(3, {}, 1)), [])
+    assert.deepEqual(markedIn(group(9, { unreachable: 1 }, 1, 1)), ['failed', 'stopped', 'stoppedKnown', 'outdated'])
+    assert.deepEqual(markedIn(group(3, {}, 1)), ['stopped'])
+    assert.deepEqual(markedIn(group(9)), ['outdated'])
+  })
+
+  test('are not bold with a mark', () => {
+    assert.equal(isBold({ isExceptional: true }), true)
+    assert.equal(isBold({ isExceptional: true, isMarked: true }), false)
+    assert.equal(isBold({ isExceptional: false }), false)
+  })
+
+  test('are numbers after their marks without space for their words, and the last one has words', () => {
+    const briefOf = (counts: ProblemCounts) => {
+      const [parts = []] = problemTexts(counts, {
+        average: 0.3,
+        hasMonitoring: true,
+        hasShare: false,
+        hasOnlyProblems: true,
+        texts,
+      })
+      return withNumbers(parts, (count) => `${count}`).map(({ text }) => text)
+    }
+    assert.deepEqual(briefOf(group(4, { unreachable: 2 }, 1)), ['2', '1', '40 % outdated'])
+    assert.deepEqual(briefOf(group(0, {}, 1)), ['1 long stopped'])
   })
 
   test('say that nothing is monitored, and only a monitored group has no problem', () => {

@@ -4,7 +4,7 @@ import { lowered, lowestLine } from './card-lines.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
-import { isWorse, type ProblemTexts, withNumbers, worstProblem } from './problems.ts'
+import { isMostlyOutdated, isWorse, type ProblemTexts, withNumbers, worstProblem } from './problems.ts'
 import { isCoreSwitch, isSwitches, type SceneItem } from './scene.ts'
 import { ownProblems } from './signs.ts'
 import { isAtPlaceOf, withoutSwitch } from './switch-networks.ts'
@@ -13,8 +13,8 @@ import { briefTexts, completeTexts, inForm, sharedForm, type TitleForm, type Tit
 /** The sizes of the texts of a box. All boxes of the map have the largest one with which their texts fit. */
 const textSizes = [15, 14, 13, sizes.text] as const
 /** The space before, behind, and above and below the texts of a box, and between two texts in a line. */
-const pad = { start: 9, end: 7, line: 6 } as const
-const gap = 6
+const pad = { start: 9, end: 6, line: 6 } as const
+const gap = 5
 /** The distance of the two lines of a box in relation to their text. */
 const lineStep = 1.2
 
@@ -203,9 +203,13 @@ export class SwitchPen extends MapPen {
         mark: this.signOf(problem),
       }),
     )
-    const [long = []] = this.#briefWords(item.key, behind, { ...texts, ...texts.atSwitch })
-    const [short = []] = this.#briefWords(item.key, behind)
-    const choices = [[...own, ...long], [...own, ...short], [...own, ...short].slice(0, 1)]
+    // The switch and the assets at it have one text if both are outdated.
+    const areBothOutdated = problems.includes('outdated') && isMostlyOutdated(behind, this.average)
+    const separate = areBothOutdated ? own.slice(0, -1) : own
+    const joined = areBothOutdated ? { outdatedPart: texts.outdatedWithSwitch } : {}
+    const [long = []] = this.#briefWords(item.key, behind, { ...texts, ...texts.atSwitch, ...joined })
+    const [short = []] = this.#briefWords(item.key, behind, { ...texts, ...joined })
+    const choices = [[...separate, ...long], [...separate, ...short], [...own, ...short].slice(0, 1)]
     const edge = worst === 'none' ? undefined : this.signOf(worst)
     return {
       name,
