@@ -26,10 +26,10 @@ import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
-import { groupSigns, ownProblems } from './signs.ts'
+import { groupSigns, isOutdatedWithAssets, ownProblems } from './signs.ts'
 import { isAtPlaceOf, separateNetworks, summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
-import { briefTexts, completeTexts, inForm, sharedForm } from './title-form.ts'
+import { briefTexts, completeTexts, fittingStyle, inForm, sharedForm } from './title-form.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -466,6 +466,13 @@ describe('networks of switches', () => {
     assert.deepEqual(problems, [['failed', 'outdated'], ['outdated'], []])
   })
 
+  test('have one text about a core switch and the assets at it if both are outdated', () => {
+    const core = { ...device('r', 'P-A-L1-SW1'), assets: 3, self: { monitoring: 'reachable', outdated: true } as const }
+    const isJoined = (outdated: number) => isOutdatedWithAssets({ ...core, outdated }, 0.3)
+    assert.deepEqual([1, 2].map(isJoined), [false, true])
+    assert.equal(isOutdatedWithAssets({ ...core, outdated: 2, self: { monitoring: 'reachable' } }, 0.3), false)
+  })
+
   test('contain the state of the core switch, and its numbers count only the assets at it', () => {
     const self = { monitoring: 'unreachable', outdated: true } as const
     const options = { key: 'k', common: { start: 'P-A-'.length, end: 0 }, isCore: true }
@@ -775,6 +782,16 @@ describe('titles of the networks', () => {
     assert.deepEqual(completeTexts([]), [])
     assert.deepEqual(briefTexts(texts), texts.slice(1))
     assert.deepEqual(briefTexts([]), [])
+  })
+
+  test('have a smaller size rather than a shorter text, and otherwise the largest size', () => {
+    const style = (size: number, count?: number, problems = 0) => ({
+      size,
+      form: count === undefined ? undefined : { count, problems },
+    })
+    assert.equal(fittingStyle([style(14), style(13, 0, 1), style(12, 0)])?.size, 12)
+    assert.equal(fittingStyle([style(14), style(13, 0, 1), style(12, 0, 1)])?.size, 13)
+    assert.equal(fittingStyle([style(13), style(12, 1)]), undefined)
   })
 
   test('use the shortest text of a title with fewer texts', () => {

@@ -109,7 +109,7 @@ export function problemTexts(
   return []
 }
 
-/** Returns whether a text is bold: an exceptional problem without a mark of its own. */
+/** Returns whether a text is bold: an exceptional problem without a mark. */
 export function isBold({ isExceptional, isMarked = false }: Pick<ProblemPart, 'isExceptional' | 'isMarked'>): boolean {
   return isExceptional && !isMarked
 }

@@ -4,11 +4,19 @@ import { lowered, lowestLine } from './card-lines.ts'
 import type { Box } from './geometry.ts'
 import { commonOf, MapPen, sizes, type Word } from './map-pen.ts'
 import { distinctName } from './names.ts'
-import { isMostlyOutdated, isWorse, type ProblemTexts, withNumbers, worstProblem } from './problems.ts'
+import { isWorse, type ProblemTexts, withNumbers, worstProblem } from './problems.ts'
 import { isCoreSwitch, isSwitches, type SceneItem } from './scene.ts'
-import { ownProblems } from './signs.ts'
+import { isOutdatedWithAssets, ownProblems } from './signs.ts'
 import { isAtPlaceOf, withoutSwitch } from './switch-networks.ts'
-import { briefTexts, completeTexts, inForm, sharedForm, type TitleForm, type TitleWidths } from './title-form.ts'
+import {
+  briefTexts,
+  completeTexts,
+  fittingStyle,
+  inForm,
+  sharedForm,
+  type TitleForm,
+  type TitleWidths,
+} from './title-form.ts'
 
 /** The sizes of the texts of a box. All boxes of the map have the largest one with which their texts fit. */
 const textSizes = [15, 14, 13, sizes.text] as const
@@ -162,10 +170,7 @@ export class SwitchPen extends MapPen {
     const styles = coreSizes
       .filter(({ size }) => size <= largest)
       .map((each) => ({ ...each, form: sharedForm(this.#coreWidths(each), { room, gap }) }))
-    return (
-      styles.find(({ form }) => form?.count === 0 && form.problems === 0) ??
-      styles.find(({ form }) => form?.count === 0) ?? { size: sizes.text, small: sizes.text, form: styles.at(-1)?.form }
-    )
+    return fittingStyle(styles) ?? { size: sizes.text, small: sizes.text, form: styles.at(-1)?.form }
   }
 
   #coreWidths({ size, small }: CoreSizes): TitleWidths[] {
@@ -204,7 +209,7 @@ export class SwitchPen extends MapPen {
       }),
     )
     // The switch and the assets at it have one text if both are outdated.
-    const areBothOutdated = problems.includes('outdated') && isMostlyOutdated(behind, this.average)
+    const areBothOutdated = isOutdatedWithAssets(group, this.average)
     const separate = areBothOutdated ? own.slice(0, -1) : own
     const joined = areBothOutdated ? { outdatedPart: texts.outdatedWithSwitch } : {}
     const [long = []] = this.#briefWords(item.key, behind, { ...texts, ...texts.atSwitch, ...joined })

@@ -27,6 +27,15 @@ export function sharedForm(
   )
 }
 
+/** Returns the first style with all texts in their longest form, or the first one with the longest count, if there is one. */
+export function fittingStyle<Style extends { form: TitleForm | undefined }>(
+  styles: readonly Style[],
+): Style | undefined {
+  return (
+    styles.find(({ form }) => form?.count === 0 && form.problems === 0) ?? styles.find(({ form }) => form?.count === 0)
+  )
+}
+
 /** Returns the text at a position, or the shortest one. */
 export function inForm<Text>(texts: readonly Text[], position: number): Text | undefined {
   return texts[Math.min(position, texts.length - 1)]
