@@ -128,6 +128,7 @@ describe('remote access in the console', () => {
 
   test('explains remote access without sessions, and offers no connection to an asset without a gateway', async () => {
     await page.getByText('No sessions yet').waitFor()
+    await page.getByRole('heading', { level: 2, name: 'Sessions', exact: true }).waitFor()
     await assertAxeClean(page, 'list without sessions')
     await follow(page, `/assets/${gateway?.id}`)
     await clickAsPerson(button('Connect'))
@@ -151,10 +152,13 @@ describe('remote access in the console', () => {
   test('lists the devices that a gateway has found, and connects with the mouse and the keyboard', async () => {
     await follow(page, '/remote')
     const search = page.getByRole('searchbox', { name: 'Search devices' })
-    const row = page.getByRole('grid', { name: 'Devices you can connect to' }).getByRole('row').nth(1)
-    await page.getByText('Through hall (ready). Services: SSH, HTTP, HTTPS. No approval needed (Policies).').waitFor()
+    const row = page.getByRole('grid', { name: 'Devices with a gateway' }).getByRole('row').nth(1)
+    await page
+      .getByText('Through hall (ready). Allowed services: SSH, HTTP, HTTPS. No approval needed (Policies).')
+      .waitFor()
     await page.getByText(/^1 of \d+ assets have a gateway and an IP address$/).waitFor()
-    await row.getByText('Not monitored').waitFor()
+    await row.getByText(/^Found \d+ (sec|min)\. ago$/).waitFor()
+    assert.equal(await page.getByRole('columnheader', { name: 'Place' }).count(), 0)
     assert.equal(await page.getByRole('columnheader', { name: 'Gateway' }).count(), 0)
     await assertAxeCleanEverywhere(page, 'devices')
     await search.fill('Elsewhere')
@@ -367,9 +371,9 @@ describe('remote access in the console', () => {
 
   test('switches remote access off after a confirmation with the number of sessions that end', async () => {
     await follow(page, '/remote')
-    await page.getByRole('heading', { name: 'Devices you can connect to' }).waitFor()
+    await page.getByRole('heading', { name: 'Devices with a gateway' }).waitFor()
     const lists = await page.getByRole('heading', { level: 2 }).allTextContents()
-    assert.deepEqual(lists, ['Sessions', 'Devices you can connect to'], 'the list with the open session is not first')
+    assert.deepEqual(lists, ['Sessions', 'Devices with a gateway'], 'the list with the open session is not first')
     await follow(page, '/remote?view=switches')
     await page.getByRole('switch', { name: 'Remote access through hall:' }).waitFor()
     await assertAxeCleanEverywhere(page, 'switches')

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultRemotePolicy, type RemoteTarget } from '@millwright/api/remote-access.ts'
-import { allowedServices, connectionState, latestTargets, sharedConnection } from './device-connection.ts'
+import {
+  allowedServices,
+  connectionState,
+  latestTargets,
+  rowIntervalMs,
+  sharedConnection,
+} from './device-connection.ts'
 
 const target: RemoteTarget = {
   isEnabled: true,
@@ -54,6 +60,12 @@ test('returns the connection that all devices share, and nothing if one of them 
   for (const other of others) assert.equal(sharedConnection([ready, other]), undefined)
   assert.equal(sharedConnection([withPolicy({ approval: 'required' })])?.needsApproval, true)
   assert.equal(sharedConnection([{ ...ready, isGatewayConnected: false }]), undefined)
+})
+
+test('polls the target of each row only if the devices do not share a connection', () => {
+  const shared = sharedConnection([{ ...target, gatewayId: 'hall' }])
+  assert.equal(rowIntervalMs(shared, 30_000), false)
+  assert.equal(rowIntervalMs(undefined, 30_000), 30_000)
 })
 
 test('leaves out targets that are much older than the newest one, and rows without a target', () => {

@@ -56,8 +56,16 @@ export function sharedConnection(targets: readonly RemoteTarget[]): SharedConnec
 }
 
 /**
- * Returns the targets that are up to date. Targets are loaded only for visible rows, so those of other rows become older than the
- * newest ones.
+ * Returns the interval at which each row polls its target. Polling detects that the gateway goes offline or that its tunnel closes,
+ * which has no event. If all devices share a connection, the list polls its first target for all of them, and the rows do not poll.
+ */
+export function rowIntervalMs(shared: SharedConnection | undefined, intervalMs: number): number | false {
+  return shared === undefined ? intervalMs : false
+}
+
+/**
+ * Returns the targets that are up to date. Only the visible rows load or poll their targets, so those of other rows become older
+ * than the newest ones.
  */
 export function latestTargets(
   results: readonly { data?: { data: RemoteTarget } | undefined; dataUpdatedAt: number }[],

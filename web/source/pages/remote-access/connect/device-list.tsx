@@ -1,3 +1,4 @@
+import type { MonitoredState } from '@millwright/api/monitoring.ts'
 import type { RemoteTarget } from '@millwright/api/remote-access.ts'
 import { iconRemoteAccess } from '@siemens/ix-icons/icons'
 import { useQueries, useQuery } from '@tanstack/react-query'
@@ -6,7 +7,6 @@ import { lazy, Suspense, useState } from 'react'
 import { gatewayStateIntervalMs, useGateways } from '../../../app/api/gateways.ts'
 import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
-import type { Language } from '../../../app/language/language.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { usePermission } from '../../../app/session/app-context.tsx'
@@ -19,6 +19,7 @@ import { RowButton } from '../../../components/tables/row-link.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import type { Tone } from '../../../components/values/status-chip.tsx'
 import { StatusText } from '../../../components/values/status-text.tsx'
+import { Time } from '../../../components/values/time.tsx'
 import { andFilters, quoted } from '../../assets/filter/filter-conditions.ts'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
@@ -34,9 +35,11 @@ import {
   type ConnectionState,
   connectionState,
   latestTargets,
+  rowIntervalMs,
   type SharedConnection,
   sharedConnection,
 } from './device-connection.ts'
+import { foundTime } from './found-time.ts'
 import { connectionNames, connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
@@ -66,10 +69,8 @@ export function DeviceList({ isTall = false }: DeviceListProps) {
 
 function Devices({ isTall }: { isTall: boolean }) {
   const text = useText(connectMessages)
-  const language = useLanguage()
   const formats = useFormats()
   const canScan = usePermission('glb_discovery_run')
-  const canReadPlaces = usePermission('glb_hierarchy_read')
   const [search, setSearch] = useSearchState<'q' | 'product'>()
   const [connecting, setConnecting] = useState<Asset>()
   const q = search.q?.trim() ?? ''
@@ -96,8 +97,9 @@ function Devices({ isTall }: { isTall: boolean }) {
   const isFiltered = q !== '' || search.product !== undefined
   const hasEntries = useHasEntries(pagedList, isFiltered)
   const total = formats.number(pagedList.total)
+  const hasPlaces = rows.some(({ id }) => placeOf(id).length > 0)
   const hidden = new Set([
-    ...(canReadPlaces ? [] : ['place']),
+    ...(hasPlaces ? [] : ['place']),
     ...(shared !== undefined || targets.length === 0 ? ['gateway', 'services'] : []),
   ])
   return (
@@ -126,7 +128,7 @@ function Devices({ isTall }: { isTall: boolean }) {
         label={text.devices}
         pagedList={{ ...pagedList, rows }}
         isTall={isTall}
-        columns={columnsOf(text, { placeOf, stateOf, language }).filter(({ id }) => !hidden.has(id))}
+        columns={columnsOf(text, { placeOf, stateOf, shared }).filter(({ id }) => !hidden.has(id))}
         idOf={({ id }) => id}
         onOpen={setConnecting}
         empty={
@@ -205,15 +207,16 @@ function ConnectionNote({ shared }: { shared: SharedConnection | undefined }) {
 }
 
 type Text = (typeof connectMessages)['en']
-type ColumnContext = { placeOf: PlaceOf; stateOf: StateOf; language: Language }
+type ColumnContext = { placeOf: PlaceOf; stateOf: StateOf; shared: SharedConnection | undefined }
 
-function columnsOf(text: Text, { placeOf, stateOf, language }: ColumnContext): Column<Asset>[] {
+function columnsOf(text: Text, { placeOf, stateOf, shared }: ColumnContext): Column<Asset>[] {
   return [
     {
       id: 'name',
       header: text.device,
       width: 190,
       minWidth: 120,
+      isGrowing: true,
       cell: (asset) => (
         <Link to={`/assets/${asset.id}`} title={nameOf(asset)}>
           {nameOf(asset)}
@@ -233,6 +236,7 @@ function columnsOf(text: Text, { placeOf, stateOf, language }: ColumnContext): C
       header: text.product,
       width: 210,
       minWidth: 130,
+      isGrowing: true,
       cell: (asset) => textAt(asset, productName) || textAt(asset, `${product}/product_family`),
     },
     {
@@ -244,18 +248,12 @@ function columnsOf(text: Text, { placeOf, stateOf, language }: ColumnContext): C
       cell: ({ id }) => <PlaceName names={placeOf(id)} />,
     },
     {
-      id: 'condition',
-      header: text.condition,
+      id: 'state',
+      header: text.state,
       width: 170,
       minWidth: 135,
-      cell: (asset) => (
-        <ConditionCell
-          asset={asset}
-          all={conditionsOf(asset, { monitored: stateOf(asset.id), newestVersion: undefined })}
-          newestVersion={undefined}
-          language={language}
-        />
-      ),
+      isGrowing: true,
+      cell: (asset) => <DeviceState asset={asset} monitored={stateOf(asset.id)} />,
     },
     {
       id: 'gateway',
@@ -271,7 +269,13 @@ function columnsOf(text: Text, { placeOf, stateOf, language }: ColumnContext): C
       minWidth: 140,
       cell: (asset) => <Services asset={asset} />,
     },
-    { id: 'connect', header: text.session, width: 140, minWidth: 130, cell: (asset) => <ConnectCell asset={asset} /> },
+    {
+      id: 'connect',
+      header: text.session,
+      width: 140,
+      minWidth: 130,
+      cell: (asset) => <ConnectCell asset={asset} intervalMs={rowIntervalMs(shared, gatewayStateIntervalMs)} />,
+    },
   ]
 }
 
@@ -282,22 +286,42 @@ function useTargetQuery() {
   return (id: string) => query(['remote-access', 'readTarget'], { params: { id } }, events)
 }
 
-/** Returns the target of a device. There is no event when a tunnel opens or closes. */
-function useTarget({ id }: Asset) {
-  return useQuery({ ...useTargetQuery()(id), refetchInterval: gatewayStateIntervalMs }).data?.data
+/** Returns the target of a device. One cell of the row polls it, so the others do not. */
+function useTarget({ id }: Asset, intervalMs: number | false = false) {
+  return useQuery({ ...useTargetQuery()(id), refetchInterval: intervalMs }).data?.data
 }
 
-/** Returns the targets that the cells of the visible devices have loaded. */
+/** Returns the targets that the cells of the visible devices have loaded, and polls the target of the first device. */
 function useLoadedTargets(assets: readonly Asset[]): readonly RemoteTarget[] {
   const targetQuery = useTargetQuery()
   return useQueries({
-    queries: assets.map(({ id }) => ({ ...targetQuery(id), enabled: false })),
+    queries: assets.map(({ id }, index) => ({
+      ...targetQuery(id),
+      ...(index === 0 ? { refetchInterval: gatewayStateIntervalMs } : { enabled: false }),
+    })),
     combine: targetsOf,
   })
 }
 
 function targetsOf(results: Parameters<typeof latestTargets>[0]): readonly RemoteTarget[] {
   return latestTargets(results, 2 * gatewayStateIntervalMs)
+}
+
+type DeviceStateProps = { asset: Asset; monitored: MonitoredState | undefined }
+
+/** `DeviceState` shows the condition of a device. Without monitoring, it shows when a scan found the device. */
+function DeviceState({ asset, monitored }: DeviceStateProps) {
+  const text = useText(connectMessages)
+  const language = useLanguage()
+  const all = conditionsOf(asset, { monitored, newestVersion: undefined })
+  const foundAt = foundTime(asset, all)
+  if (foundAt === undefined)
+    return <ConditionCell asset={asset} all={all} newestVersion={undefined} language={language} />
+  return (
+    <span className="quiet">
+      {text.found} <Time at={foundAt} isRelative isShort />
+    </span>
+  )
 }
 
 const tones: Readonly<Record<ConnectionState, Tone>> = {
@@ -332,9 +356,9 @@ function Services({ asset }: { asset: Asset }) {
   return <span title={services}>{services}</span>
 }
 
-function ConnectCell({ asset }: { asset: Asset }) {
+function ConnectCell({ asset, intervalMs }: { asset: Asset; intervalMs: number | false }) {
   const text = useText(connectMessages)
-  const target = useTarget(asset)
+  const target = useTarget(asset, intervalMs)
   if (target === undefined || target.problem !== undefined) return null
   const label = target.policy.approval === 'required' ? text.request : text.connect
   return <RowButton label={`${label}: ${nameOf(asset)}`}>{`${label}…`}</RowButton>

@@ -14,7 +14,7 @@ import '../remote-access.css'
 /**
  * `SessionsView` lists the devices that the user can connect to, and the sessions. The sessions are first if one of them is open
  * or if the page is opened with a filter for sessions. The order stays until the page is opened again. Without sessions, the devices
- * have the whole height of the page.
+ * have the remaining height of the page.
  */
 export function SessionsView() {
   const text = useText(remoteMessages)
@@ -30,8 +30,12 @@ export function SessionsView() {
   if (areSessionsFirst === undefined) setSessionsFirst((open.data?.meta.totalElements ?? 0) > 0)
   const hasNoSessions = !isFiltered && all.data?.meta.totalElements === 0
   const devices = { id: 'devices', title: connectText.devices, list: <DeviceList isTall={hasNoSessions} /> }
-  const sessions = { id: 'sessions', title: text.sessions, list: <SessionList /> }
-  const lists = hasNoSessions ? [devices] : areSessionsFirst ? [sessions, devices] : [devices, sessions]
+  const sessions = {
+    id: 'sessions',
+    title: text.sessions,
+    list: hasNoSessions ? <p className="quiet remote-no-sessions">{text.none}</p> : <SessionList />,
+  }
+  const lists = areSessionsFirst && !hasNoSessions ? [sessions, devices] : [devices, sessions]
   return (
     <>
       {lists.map(({ id, title, list }) => (
@@ -40,7 +44,6 @@ export function SessionsView() {
           {list}
         </section>
       ))}
-      {hasNoSessions && <p className="quiet remote-no-sessions">{text.none}</p>}
     </>
   )
 }
