@@ -28,6 +28,7 @@ import { ConditionCell, PlaceName } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor } from '../../assets/table/asset-list.ts'
 import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
 import { type StateOf, useMonitoredStates } from '../../assets/table/asset-states.ts'
+import { mostHavePlaces } from '../../assets/table/place-names.ts'
 import { chunksOf } from '../../discovery/scans/error-devices.ts'
 import { useFacet, useTotalQuery } from '../../start/plant-queries.ts'
 import {
@@ -97,7 +98,8 @@ function Devices({ isTall }: { isTall: boolean }) {
   const isFiltered = q !== '' || search.product !== undefined
   const hasEntries = useHasEntries(pagedList, isFiltered)
   const total = formats.number(pagedList.total)
-  const hasPlaces = rows.some(({ id }) => placeOf(id).length > 0)
+  // The first rows decide, so that the column does not appear or disappear while the user scrolls.
+  const hasPlaces = mostHavePlaces(chunks[0] ?? [], placeOf)
   const hidden = new Set([
     ...(hasPlaces ? [] : ['place']),
     ...(shared !== undefined || targets.length === 0 ? ['gateway', 'services'] : []),
