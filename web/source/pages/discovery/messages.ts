@@ -97,6 +97,8 @@ export const discoveryMessages = messages({
       count === 1
         ? '1 of these devices also counts as missing, because this run could not read it.'
         : `${shown} of these devices also count as missing, because this run could not read them.`,
+    othersMissing: (count: number, shown: string) =>
+      count === 1 ? '1 more is missing without an error.' : `${shown} more are missing without an error.`,
     lastFound: 'Last found by this scan',
     runError: 'Error in this run',
     noError: 'No error',
@@ -294,6 +296,8 @@ export const discoveryMessages = messages({
       count === 1
         ? 'Eines dieser Geräte zählt auch als vermisst, weil dieser Lauf es nicht lesen konnte.'
         : `${shown} dieser Geräte zählen auch als vermisst, weil dieser Lauf sie nicht lesen konnte.`,
+    othersMissing: (count: number, shown: string) =>
+      count === 1 ? 'Ein weiteres wird ohne Fehler vermisst.' : `${shown} weitere werden ohne Fehler vermisst.`,
     lastFound: 'Zuletzt in diesem Suchlauf',
     runError: 'Fehler im Lauf',
     noError: 'Kein Fehler',

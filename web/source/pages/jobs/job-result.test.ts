@@ -115,9 +115,10 @@ test('counts the devices that a finished check could not check, and leads to the
   assert.equal(errorsOf({ ...check, phase: 'running', message }), undefined)
 })
 
-test('shows the missing devices of a scan if its run was compared with an earlier one', () => {
+test('shows the missing devices of a scan only if there are any', () => {
   const scan = { scope: [], found: 289, created: 0, errors: 0 }
   assert.equal(scanResultText(scan, { text: en.text, number: String }), '289 found, 0 new')
+  assert.equal(scanResultText({ ...scan, gone: 0 }, { text: en.text, number: String }), '289 found, 0 new')
   assert.equal(scanResultText({ ...scan, gone: 19 }, { text: en.text, number: String }), '289 found, 0 new, 19 missing')
 })
 

@@ -46,10 +46,13 @@ export function resultOf({ type, gatewayId, phase, message }: ReportedJob, { tex
 
 type ScanResultContext = { text: Text; number: (value: number) => string }
 
-/** Returns how many devices the run of a scan found, and how many are missing if the run was compared with an earlier one. */
-export function scanResultText({ found, created, gone }: ScanJobResult, { text, number }: ScanResultContext): string {
+/** Returns how many devices the run of a scan found, and how many are missing, if there are any. */
+export function scanResultText(
+  { found, created, gone = 0 }: ScanJobResult,
+  { text, number }: ScanResultContext,
+): string {
   const counts = text.scanResult(number(found), number(created))
-  return gone === undefined ? counts : `${counts}, ${text.missingDevices(number(gone))}`
+  return gone === 0 ? counts : `${counts}, ${text.missingDevices(number(gone))}`
 }
 
 /** Returns the result of a check in the words of the device states, or the message of an older gateway. */

@@ -8,10 +8,18 @@ import { usePermission } from '../../app/session/app-context.tsx'
 import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { type Column, DataTable } from '../../components/tables/data-table.tsx'
+import { Time } from '../../components/values/time.tsx'
 import { AddCredentialsButton } from '../credentials/flow/add-credentials-button.tsx'
 import { addressOfDevice } from '../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../discovery/messages.ts'
-import { type DevicesOfErrors, ErrorDevice, useDevicesOfErrors } from '../discovery/scans/error-device.tsx'
+import {
+  AlsoMissingNote,
+  assetOfError,
+  type DevicesOfErrors,
+  ErrorDevice,
+  useDevicesOfErrors,
+} from '../discovery/scans/error-device.tsx'
+import { type MissingDevices, useMissing } from '../discovery/scans/error-devices.ts'
 import { limitedGroups } from '../discovery/scans/error-groups.ts'
 import { credentialStartOf, rejectedInRun } from '../discovery/scans/sign-in-errors.ts'
 import { jobMessages } from './messages.ts'
@@ -42,7 +50,13 @@ export function ScanErrors({ job }: { job: AnyJob }) {
 }
 
 /** An error with the name of its cause and what the user can do. */
-type ErrorRow = DeviceError & { place: number; cause: string; action: string; hasProblem: boolean }
+type ErrorRow = DeviceError & {
+  place: number
+  cause: string
+  /** What the user can do. It is shown once for the devices with the same cause. */
+  action: string | undefined
+  hasProblem: boolean
+}
 
 function ErrorTable({ errors }: { errors: RunErrors }) {
   const text = useText(discoveryMessages)
@@ -50,14 +64,21 @@ function ErrorTable({ errors }: { errors: RunErrors }) {
   const canChange = usePermission('glb_credential_write')
   const { scan, run, groups } = errors
   const rows = limitedGroups(groups, shownErrors).flatMap(({ name: cause, action, hasProblems, errors: group }) =>
-    group.map((error) => ({ ...error, cause, action, hasProblem: hasProblems })),
+    group.map((error, index) => ({
+      ...error,
+      cause,
+      action: index === 0 ? action : undefined,
+      hasProblem: hasProblems,
+    })),
   )
   const devices = useDevicesOfErrors(rows)
+  const missing = useMissing(scan, run)
   return (
     <>
+      <AlsoMissingNote scan={scan} run={run} withError={missing.withError} />
       <DataTable
         label={text.errors}
-        columns={columnsOf(text, { errors, devices, canChange })}
+        columns={columnsOf(text, { errors, devices, canChange, lastFound: missing.lastFound })}
         rows={rows}
         idOf={({ place }) => String(place)}
       />
@@ -72,17 +93,22 @@ function ErrorTable({ errors }: { errors: RunErrors }) {
   )
 }
 
-type ColumnContext = { errors: RunErrors; devices: DevicesOfErrors; canChange: boolean }
+type ColumnContext = {
+  errors: RunErrors
+  devices: DevicesOfErrors
+  canChange: boolean
+  lastFound: MissingDevices['lastFound']
+}
 
 function columnsOf(
   text: (typeof discoveryMessages)['en'],
-  { errors, devices, canChange }: ColumnContext,
+  { errors, devices, canChange, lastFound }: ColumnContext,
 ): Column<ErrorRow>[] {
   return [
     {
       id: 'device',
       header: text.device,
-      width: 345,
+      width: 270,
       minWidth: 180,
       cell: (error) => <ErrorDevice error={error} devices={devices} />,
     },
@@ -102,6 +128,15 @@ function columnsOf(
           {hasProblem ? `${cause}: ${withoutStatusCode(description)}` : cause}
         </span>
       ),
+    },
+    {
+      id: 'lastFound',
+      header: text.lastFound,
+      width: 170,
+      cell: (error) => {
+        const at = lastFound.get(assetOfError(error, devices)?.id ?? '')
+        return at === undefined ? <span className="quiet">–</span> : <Time at={at} isCompact />
+      },
     },
     {
       id: 'action',

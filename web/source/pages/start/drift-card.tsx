@@ -68,7 +68,9 @@ function Product({ product }: { product: DriftProduct }) {
   const filter = driftFilter(product)
   const shadeOf = versionShades(product)
   const isInUse = versions.some(({ version }) => version === newestKnown)
-  const outliers = versions.filter((version) => versionKindOf(version, newestKnown) === 'outlier').slice(-maxOutliers)
+  const outliers = versions
+    .filter((version) => version.isOutlier && versionKindOf(version, newestKnown) === 'older')
+    .slice(-maxOutliers)
   const facts = versions.map((each) => `${each.version ?? text.unknownVersion}: ${formats.number(each.devices)}`)
   return (
     <>

@@ -5,7 +5,7 @@ import { messages } from '../../app/language/language.ts'
 
 /** The kinds of firmware versions of a product, with the same names and colours on all pages. */
 
-export const versionKinds = ['newest', 'older', 'outlier', 'unknown'] as const
+export const versionKinds = ['newest', 'older', 'unknown'] as const
 type VersionKind = (typeof versionKinds)[number]
 type Version = DriftProduct['versions'][number]
 
@@ -13,22 +13,18 @@ export const versionKindNames = messages({
   en: {
     newest: 'Newest known version',
     older: 'Outdated (darker is older)',
-    outlier: 'Outdated, on at most 5% of the assets',
     unknown: 'Unknown version',
   },
   de: {
     newest: 'Neueste bekannte Version',
     older: 'Veraltet (dunkler ist älter)',
-    outlier: 'Veraltet, auf höchstens 5 % der Assets',
     unknown: 'Unbekannte Version',
   },
 })
 
-/** Returns how a version is shown. An outlier is a version that few devices of the product have. */
-export function versionKindOf({ version, isOutlier }: Version, newestKnown: string | undefined): VersionKind {
+export function versionKindOf({ version }: Version, newestKnown: string | undefined): VersionKind {
   if (version === null) return 'unknown'
-  if (version === newestKnown) return 'newest'
-  return isOutlier ? 'outlier' : 'older'
+  return version === newestKnown ? 'newest' : 'older'
 }
 
 /** The share of the dark colour in the colour of the oldest version, in percent. */

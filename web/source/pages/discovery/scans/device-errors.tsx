@@ -19,7 +19,14 @@ import { AddCredentialsDialog } from '../../credentials/flow/add-credentials-but
 import { addressOfDevice } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
 import { causeOf, unauthenticated } from './error-cause.ts'
-import { assetOfError, type DevicesOfErrors, deviceName, ErrorDevice, useDevicesOfErrors } from './error-device.tsx'
+import {
+  AlsoMissingNote,
+  assetOfError,
+  type DevicesOfErrors,
+  deviceName,
+  ErrorDevice,
+  useDevicesOfErrors,
+} from './error-device.tsx'
 import { chunksOf, type MissingDevices, type RejectedCredentials, useRejectedCredentials } from './error-devices.ts'
 import { type ErrorGroup, errorGroupsOf, type IndexedError, namedDevice } from './error-groups.ts'
 import { errorMessages } from './error-messages.ts'
@@ -56,9 +63,7 @@ export function DeviceErrors({ scan, run, errors, missing, onMore }: DeviceError
   if (errors.length === 0) return <p className="quiet">{text.noErrors}</p>
   return (
     <>
-      {missing.withError !== undefined && missing.withError > 0 && (
-        <p className="quiet section-note">{text.errorsMissing(missing.withError, formats.number(missing.withError))}</p>
-      )}
+      <AlsoMissingNote scan={scan} run={run} withError={missing.withError} />
       {errorGroupsOf(errors, causes).map((group) => (
         <section key={group.name} className="error-group" aria-label={group.name}>
           <div className="error-cause">

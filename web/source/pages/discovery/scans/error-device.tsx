@@ -1,6 +1,7 @@
+import type { Discovery, DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { Link } from '@tanstack/react-router'
-import { useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { type Asset, nameOf } from '../../assets/model/asset.ts'
 import { addressOfDevice } from '../../credentials/flow/credential-start.ts'
 import { discoveryMessages } from '../messages.ts'
@@ -21,6 +22,31 @@ export type DevicesOfErrors = {
 export function useDevicesOfErrors(errors: readonly DeviceError[]): DevicesOfErrors {
   const named = useAssetsNamed(errors.flatMap(({ description }) => namedDevice(description) ?? []))
   return { ...useAssetsAt(errors), named }
+}
+
+type AlsoMissingNoteProps = {
+  scan: Pick<Discovery, 'jobId'>
+  run: DiscoveryRun
+  /** The number of missing devices with an error of the run, if it is known. */
+  withError: number | undefined
+}
+
+/** `AlsoMissingNote` states how many of the devices with errors are also missing, and links to the other missing devices. */
+export function AlsoMissingNote({ scan, run, withError }: AlsoMissingNoteProps) {
+  const text = useText(discoveryMessages)
+  const { number } = useFormats()
+  if (withError === undefined || withError === 0) return null
+  const others = run.gone - withError
+  return (
+    <p className="quiet section-note">
+      {text.errorsMissing(withError, number(withError))}{' '}
+      {others > 0 && (
+        <Link to={`/discovery/scans/${scan.jobId}`} search={{ view: 'gone', run: run.id } as never}>
+          {text.othersMissing(others, number(others))}
+        </Link>
+      )}
+    </p>
+  )
 }
 
 /** `ErrorDevice` names the device of an error, with a link to its asset, or that the inventory does not contain the device. */

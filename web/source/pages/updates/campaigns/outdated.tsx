@@ -124,7 +124,9 @@ function NextStep({ product, step }: NextStepProps) {
       >
         {steps[kind]}
       </Link>
-      {isPart && <span className="quiet"> {text.partOf(formats.number(targets), formats.number(reachable))}</span>}
+      {isPart && (
+        <span className="quiet"> {text.partOfAssets(formats.number(targets), formats.number(reachable))}</span>
+      )}
     </span>
   )
 }

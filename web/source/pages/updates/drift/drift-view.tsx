@@ -107,7 +107,15 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
   const text = useText(driftMessages)
   const formats = useFormats()
   const stepNames = useText(updateMessages)
-  const { versions, devices, newestKnown, newestArtefactId, outdated } = product
+  const { versions, devices, newestKnown, newestArtefactId, outdated, outdatedWithGateway: reachable = 0 } = product
+  const targets = useTargetCount(product, step?.campaign) ?? 0
+  const isPart = targets > 0 && targets < reachable
+  const nameOfOther =
+    other === undefined
+      ? ''
+      : other.kind === 'plan' && isPart
+        ? text.planOthers(formats.number(reachable - targets))
+        : stepNames[other.kind]
   const title = productTitle(product)
   const shadeOf = versionShades(product)
   const filter = driftFilter(product)
@@ -137,6 +145,7 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
               {each.version ?? text.unknownVersion}{' '}
               <span className="quiet">
                 {formats.number(each.devices)} ({formats.percent(each.devices / devices)})
+                {each.isOutlier && each.version !== newestKnown && <span title={text.rareHint}> {text.rare}</span>}
               </span>
             </li>
           ))}
@@ -144,17 +153,20 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
         </ul>
       </div>
       <div className="drift-actions">
-        <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
-          {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+        <span>
+          <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
+            {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
+          </span>
+          {outdated > 0 && <span className="quiet"> · {text.withGateway(formats.number(reachable))}</span>}
         </span>
-        {step !== undefined && <NextStep product={product} step={step} />}
+        {step !== undefined && <NextStep product={product} step={step} inCampaign={isPart ? targets : undefined} />}
         {other !== undefined && (
           <Link
             to={other.to}
             search={other.search as never}
-            aria-label={text.stepOf(stepNames[other.kind], other.campaign?.name ?? title)}
+            aria-label={text.stepOf(nameOfOther, other.campaign?.name ?? title)}
           >
-            {stepNames[other.kind]}
+            {nameOfOther}
           </Link>
         )}
       </div>
@@ -162,20 +174,23 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
   )
 }
 
+type NextStepProps = {
+  product: DriftProduct
+  step: UpdateStep
+  /** The number of assets of the product in the campaign of the step, if there are others with a gateway. */
+  inCampaign: number | undefined
+}
+
 /** `NextStep` leads to the next step of the update of a product. The steps before a campaign are links next to their reason. */
-function NextStep({ product, step: { kind, to, search, campaign } }: { product: DriftProduct; step: UpdateStep }) {
+function NextStep({ product, step: { kind, to, search }, inCampaign }: NextStepProps) {
   const text = useText(driftMessages)
   const steps = useText(updateMessages)
   const formats = useFormats()
   const navigate = useNavigate()
-  const { outdated, outdatedWithGateway: reachable = 0, newestKnown = '' } = product
-  const targets = useTargetCount(product, campaign)
-  const withGateway = text.withGateway(formats.number(reachable), formats.number(outdated))
-  const isPart = targets !== undefined && targets > 0 && targets < reachable
   if (kind === 'upload' || kind === 'scan')
     return (
       <span className="drift-step quiet">
-        {kind === 'upload' ? text.noArtefact(newestKnown) : withGateway}
+        {kind === 'upload' && text.noArtefact(product.newestKnown ?? '')}
         <Link to={to} search={search as never} aria-label={text.stepOf(steps[kind], productTitle(product))}>
           {kind === 'upload' ? text.upload : steps.scan}
         </Link>
@@ -186,9 +201,9 @@ function NextStep({ product, step: { kind, to, search, campaign } }: { product: 
       <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
         {steps[kind]}
       </IxButton>
-      <span className="quiet">
-        {isPart ? text.withGateway(formats.number(targets), formats.number(reachable)) : withGateway}
-      </span>
+      {inCampaign !== undefined && (
+        <span className="quiet">{text.inCampaign(formats.number(inCampaign), kind === 'draft')}</span>
+      )}
     </span>
   )
 }
