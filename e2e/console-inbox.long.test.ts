@@ -191,7 +191,7 @@ describe('the inbox in the console', () => {
     await assertAxeClean(page, 'dialog of a rule')
     await clickAsPerson(dialog.getByRole('button', { name: 'Save' }))
     await page.getByRole('link', { name: 'Review 3 proposals' }).waitFor()
-    await page.getByText('Active, proposes').waitFor()
+    await page.getByText('Active, proposes only').waitFor()
     assert.deepEqual(await page.locator('.rule-condition').allInnerTexts(), [
       'Gateway: Hall 3',
       'IP range: 10.3.2.0/24',

@@ -19,7 +19,7 @@ test('a rule shows what it does, and a paused rule shows that it is paused', () 
   const labelOf = (paused: boolean, mode: 'propose' | 'automatic') => ruleState({ paused, mode }, text).label
   assert.deepEqual(
     [labelOf(false, 'propose'), labelOf(false, 'automatic'), labelOf(true, 'automatic')],
-    ['Active, proposes', 'Active, onboards automatically', 'Paused'],
+    ['Active, proposes only', 'Active, onboards automatically', 'Paused'],
   )
 })
 

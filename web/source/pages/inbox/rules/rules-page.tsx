@@ -226,6 +226,9 @@ function RuleCard({ rule, waiting, canWrite, isFirst, isLast, onMove, onOpen }: 
               value: <Place rule={rule} onEdit={canWrite ? () => onOpen('edit') : undefined} />,
             },
             { name: text.result, value: <Result rule={rule} /> },
+            rule.mode === 'automatic'
+              ? { name: text.rights, value: rule.author }
+              : { name: text.created, value: `${rule.author}, ${formats.compact(rule.createdTimestamp)}` },
           ]}
         />
       </div>
@@ -267,19 +270,18 @@ function Place({ rule: { name, nodeId, nodePath }, onEdit }: PlaceProps) {
   )
 }
 
-/** `Result` shows what a rule has done, and with whose rights it runs or who created it. */
+/** `Result` shows what a rule has done, and when an automatic rule ran last. */
 function Result({ rule }: { rule: OnboardingRule }) {
   const text = useText(ruleMessages)
   const formats = useFormats()
-  const { mode, cap, author, lastRunTimestamp, createdTimestamp } = rule
+  const { mode, cap, lastRunTimestamp } = rule
   const sentences =
     mode === 'automatic'
       ? [
           lastRunTimestamp === undefined ? text.neverRan : text.ran(formats.compact(lastRunTimestamp)),
           text.atMost(formats.number(cap)),
-          `${text.runsAs(author)}.`,
         ]
-      : [`${text.author(author, formats.compact(createdTimestamp))}.`]
+      : []
   return [resultText(rule, text, formats), ...sentences].join(' ')
 }
 
