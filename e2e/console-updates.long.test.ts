@@ -189,7 +189,7 @@ describe('updates in the console', () => {
     await page.getByLabel('Search products').fill(product.article)
     await card.waitFor()
     await assertAxeCleanEverywhere(page, 'versions in use')
-    await card.getByText(/\d+ with gateway$/).waitFor()
+    await card.getByText(/^\d+ with gateway$/).waitFor()
     await clickAsPerson(card.getByRole('button', { name: 'Plan update', exact: true }))
     await heading('New campaign')
     await currentStep('Targets')

@@ -153,13 +153,16 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
         </ul>
       </div>
       <div className="drift-actions">
-        <span>
-          <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
-            {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
-          </span>
-          {outdated > 0 && <span className="quiet"> · {text.withGateway(formats.number(reachable))}</span>}
+        <span className={outdated > 0 ? 'drift-older' : 'quiet'}>
+          {outdated > 0 ? text.outdated(formats.number(outdated), formats.number(devices)) : text.upToDate}
         </span>
-        {step !== undefined && <NextStep product={product} step={step} inCampaign={isPart ? targets : undefined} />}
+        {outdated > 0 && (
+          <span className="quiet drift-newest">
+            {text.withGateway(formats.number(reachable))}
+            {isPart && step !== undefined && `, ${text.inCampaign(formats.number(targets), step.kind === 'draft')}`}
+          </span>
+        )}
+        {step !== undefined && <NextStep product={product} step={step} />}
         {other !== undefined && (
           <Link
             to={other.to}
@@ -174,18 +177,10 @@ function ProductRow({ product, steps: [step, other] }: ProductRowProps) {
   )
 }
 
-type NextStepProps = {
-  product: DriftProduct
-  step: UpdateStep
-  /** The number of assets of the product in the campaign of the step, if there are others with a gateway. */
-  inCampaign: number | undefined
-}
-
 /** `NextStep` leads to the next step of the update of a product. The steps before a campaign are links next to their reason. */
-function NextStep({ product, step: { kind, to, search }, inCampaign }: NextStepProps) {
+function NextStep({ product, step: { kind, to, search } }: { product: DriftProduct; step: UpdateStep }) {
   const text = useText(driftMessages)
   const steps = useText(updateMessages)
-  const formats = useFormats()
   const navigate = useNavigate()
   if (kind === 'upload' || kind === 'scan')
     return (
@@ -197,13 +192,8 @@ function NextStep({ product, step: { kind, to, search }, inCampaign }: NextStepP
       </span>
     )
   return (
-    <span className="drift-step">
-      <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
-        {steps[kind]}
-      </IxButton>
-      {inCampaign !== undefined && (
-        <span className="quiet">{text.inCampaign(formats.number(inCampaign), kind === 'draft')}</span>
-      )}
-    </span>
+    <IxButton variant="secondary" onClick={() => navigate({ to, search: search as never })}>
+      {steps[kind]}
+    </IxButton>
   )
 }
