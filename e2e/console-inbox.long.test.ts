@@ -250,7 +250,7 @@ describe('the inbox in the console', () => {
     const up = page.getByRole('button', { name: 'Move up: Rack' })
     await up.focus()
     await up.press('Enter')
-    assert.equal(await (await moved('first', '1 Rack Active, proposes 2 Drives')).getAttribute('data-step'), '1')
+    assert.equal(await (await moved('first', '1 Rack Active, proposes only 2 Drives')).getAttribute('data-step'), '1')
     await page.keyboard.press('Enter')
     assert.equal(await (await moved('second', '1 Drives of line 1')).getAttribute('data-step'), '-1')
     assert.deepEqual(await page.locator('.rule-card').nth(1).locator('.rule-condition').allInnerTexts(), [
