@@ -157,7 +157,7 @@ describe('remote access in the console', () => {
       .getByText('Through hall (ready). Allowed services: SSH, HTTP, HTTPS. No approval needed (Policies).')
       .waitFor()
     await page.getByText(/^1 of \d+ assets have a gateway and an IP address$/).waitFor()
-    await row.getByText(/^Found \d+ (sec|min) ago$/).waitFor()
+    await row.getByText(/^Reachable \d+ (sec|min) ago$/).waitFor()
     assert.equal(await page.getByRole('columnheader', { name: 'Place' }).count(), 0)
     assert.equal(await page.getByRole('columnheader', { name: 'Gateway' }).count(), 0)
     await assertAxeCleanEverywhere(page, 'devices')

@@ -93,12 +93,8 @@ export const discoveryMessages = messages({
     missingParts: (gone: string, without: string, withError: string) =>
       `${gone} missing: ${without} without an error, ${withError} with an error in this run`,
     missingAllErrors: (gone: string) => `${gone} missing, all with an error in this run`,
-    errorsMissing: (count: number, shown: string) =>
-      count === 1
-        ? '1 of these devices also counts as missing, because this run could not read it.'
-        : `${shown} of these devices also count as missing, because this run could not read them.`,
-    othersMissing: (count: number, shown: string) =>
-      count === 1 ? '1 more is missing without an error.' : `${shown} more are missing without an error.`,
+    missingBelow: (gone: string, below: string) => `${gone} missing: ${below} with an error below`,
+    missingWithout: (count: string) => `${count} without an error`,
     lastFound: 'Last found by this scan',
     runError: 'Error in this run',
     noError: 'No error',
@@ -292,12 +288,8 @@ export const discoveryMessages = messages({
     missingParts: (gone: string, without: string, withError: string) =>
       `${gone} vermisst: ${without} ohne Fehler, ${withError} mit Fehler in diesem Lauf`,
     missingAllErrors: (gone: string) => `${gone} vermisst, alle mit Fehler in diesem Lauf`,
-    errorsMissing: (count: number, shown: string) =>
-      count === 1
-        ? 'Eines dieser Geräte zählt auch als vermisst, weil dieser Lauf es nicht lesen konnte.'
-        : `${shown} dieser Geräte zählen auch als vermisst, weil dieser Lauf sie nicht lesen konnte.`,
-    othersMissing: (count: number, shown: string) =>
-      count === 1 ? 'Ein weiteres wird ohne Fehler vermisst.' : `${shown} weitere werden ohne Fehler vermisst.`,
+    missingBelow: (gone: string, below: string) => `${gone} vermisst: ${below} mit einem Fehler unten`,
+    missingWithout: (count: string) => `${count} ohne Fehler`,
     lastFound: 'Zuletzt in diesem Suchlauf',
     runError: 'Fehler im Lauf',
     noError: 'Kein Fehler',

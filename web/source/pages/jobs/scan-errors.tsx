@@ -20,7 +20,7 @@ import {
   useDevicesOfErrors,
 } from '../discovery/scans/error-device.tsx'
 import { type MissingDevices, useMissing } from '../discovery/scans/error-devices.ts'
-import { limitedGroups } from '../discovery/scans/error-groups.ts'
+import { type ErrorGroup, limitedGroups } from '../discovery/scans/error-groups.ts'
 import { credentialStartOf, rejectedInRun } from '../discovery/scans/sign-in-errors.ts'
 import { jobMessages } from './messages.ts'
 import { type RunErrors, useRunErrors } from './run-errors.ts'
@@ -39,7 +39,7 @@ export function ScanErrors({ job }: { job: AnyJob }) {
         {text.errors}
       </h2>
       {data !== undefined ? (
-        <ErrorTable errors={data} />
+        <ErrorTables errors={data} />
       ) : failure !== undefined ? (
         <ProblemMessage failure={failure} onRetry={retry} />
       ) : (
@@ -49,40 +49,36 @@ export function ScanErrors({ job }: { job: AnyJob }) {
   )
 }
 
-/** An error with the name of its cause and what the user can do. */
-type ErrorRow = DeviceError & {
-  place: number
-  cause: string
-  /** What the user can do. It is shown once for the devices with the same cause. */
-  action: string | undefined
-  hasProblem: boolean
-}
-
-function ErrorTable({ errors }: { errors: RunErrors }) {
+function ErrorTables({ errors }: { errors: RunErrors }) {
   const text = useText(discoveryMessages)
   const { number } = useFormats()
   const canChange = usePermission('glb_credential_write')
-  const { scan, run, groups } = errors
-  const rows = limitedGroups(groups, shownErrors).flatMap(({ name: cause, action, hasProblems, errors: group }) =>
-    group.map((error, index) => ({
-      ...error,
-      cause,
-      action: index === 0 ? action : undefined,
-      hasProblem: hasProblems,
-    })),
-  )
-  const devices = useDevicesOfErrors(rows)
+  const { scan, run } = errors
+  const groups = limitedGroups(errors.groups, shownErrors)
+  const shown = groups.flatMap((group) => group.errors)
+  const devices = useDevicesOfErrors(shown)
   const missing = useMissing(scan, run)
+  const isComplete = shown.length >= run.errors
   return (
     <>
       <AlsoMissingNote scan={scan} run={run} withError={missing.withError} />
-      <DataTable
-        label={text.errors}
-        columns={columnsOf(text, { errors, devices, canChange, lastFound: missing.lastFound })}
-        rows={rows}
-        idOf={({ place }) => String(place)}
-      />
-      {run.errors > rows.length && (
+      {groups.map((group) => (
+        <section key={group.name} className="error-group" aria-label={group.name}>
+          <p className="error-advice">
+            <strong>
+              {isComplete ? text.errorGroup(group.name, group.errors.length, number(group.errors.length)) : group.name}
+            </strong>{' '}
+            {group.action}
+          </p>
+          <DataTable
+            label={`${text.errors}: ${group.name}`}
+            columns={columnsOf(text, group, { errors, devices, canChange, lastFound: missing.lastFound })}
+            rows={group.errors}
+            idOf={({ place }) => String(place)}
+          />
+        </section>
+      ))}
+      {!isComplete && (
         <p className="more-errors">
           <Link to={`/discovery/scans/${scan.jobId}`} search={{ view: 'errors', run: run.id } as never}>
             {text.allErrors(number(run.errors))}
@@ -102,14 +98,17 @@ type ColumnContext = {
 
 function columnsOf(
   text: (typeof discoveryMessages)['en'],
+  { hasProblems, errors: rows }: ErrorGroup,
   { errors, devices, canChange, lastFound }: ColumnContext,
-): Column<ErrorRow>[] {
+): Column<ErrorGroup['errors'][number]>[] {
+  const hasRemedies = canChange && rows.some((error) => rejectedInRun(error, errors).length > 0)
   return [
     {
       id: 'device',
       header: text.device,
-      width: 270,
+      width: 300,
       minWidth: 180,
+      isGrowing: !hasProblems && !hasRemedies,
       cell: (error) => <ErrorDevice error={error} devices={devices} />,
     },
     {
@@ -119,42 +118,47 @@ function columnsOf(
       cell: ({ device }) => addressOfDevice(device) ?? <span className="quiet">–</span>,
     },
     {
-      id: 'error',
-      header: text.error,
-      width: 200,
-      minWidth: 130,
-      cell: ({ cause, description, hasProblem }) => (
-        <span title={withoutStatusCode(description)}>
-          {hasProblem ? `${cause}: ${withoutStatusCode(description)}` : cause}
-        </span>
-      ),
-    },
-    {
       id: 'lastFound',
       header: text.lastFound,
-      width: 170,
+      width: 190,
       cell: (error) => {
         const at = lastFound.get(assetOfError(error, devices)?.id ?? '')
         return at === undefined ? <span className="quiet">–</span> : <Time at={at} isCompact />
       },
     },
-    {
-      id: 'action',
-      header: text.whatToDo,
-      width: 300,
-      minWidth: 220,
-      isGrowing: true,
-      cell: (error) => {
-        const [credentials] = canChange ? rejectedInRun(error, errors) : []
-        if (credentials === undefined) return <span title={error.action}>{error.action}</span>
-        const { instanceId, name } = credentials
-        return (
-          <Link to={`/credentials/${instanceId}`} search={{ edit: 'yes' } as never} title={name}>
-            {text.changeCredentials(name)}
-          </Link>
-        )
-      },
-    },
+    ...(hasProblems
+      ? [
+          {
+            id: 'problem',
+            header: text.problem,
+            width: 300,
+            minWidth: 180,
+            isGrowing: true,
+            cell: ({ description }: DeviceError) => <span title={description}>{withoutStatusCode(description)}</span>,
+          },
+        ]
+      : []),
+    ...(hasRemedies
+      ? [
+          {
+            id: 'action',
+            header: text.whatToDo,
+            width: 300,
+            minWidth: 220,
+            isGrowing: true,
+            cell: (error: DeviceError) => {
+              const [credentials] = rejectedInRun(error, errors)
+              if (credentials === undefined) return null
+              const { instanceId, name } = credentials
+              return (
+                <Link to={`/credentials/${instanceId}`} search={{ edit: 'yes' } as never} title={name}>
+                  {text.changeCredentials(name)}
+                </Link>
+              )
+            },
+          },
+        ]
+      : []),
   ]
 }
 

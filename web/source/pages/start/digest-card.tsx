@@ -25,12 +25,10 @@ const loadedEntries = 100
 /** The minimum time between two refreshes. The digest is an overview, and a plant has events all the time. */
 const refreshIntervalMs = 60_000
 
-const dayMs = 86_400_000
-
-/** `EntryAge` shows the time of day of recent entries, with seconds, because many entries can have the same minute. */
+/** `EntryAge` shows the time of day of the entries of today, with seconds, because many entries can have the same minute. */
 function EntryAge({ time }: { time: string }) {
-  const isRecent = Date.now() - Date.parse(time) < dayMs
-  return isRecent ? <Time at={time} isTimeOfDay /> : <Time at={time} />
+  const isToday = new Date(time).toDateString() === new Date().toDateString()
+  return isToday ? <Time at={time} isTimeOfDay /> : <Time at={time} isCompact />
 }
 
 const signIns: readonly string[] = auditActivity.sign_in.actions

@@ -153,6 +153,7 @@ function useNextSteps(): NextStep[] {
       newAssets > 0 && {
         id: 'decide',
         icon: iconDataIngress,
+        tone: 'info',
         title: text.review(newAssets, shown(newAssets)),
         detail: text.reviewText,
         to: '/inbox',

@@ -28,10 +28,10 @@ test('shows the recommendations of a plant without faults', () => {
   assert.equal(idsOf(hidden), '')
 })
 
-test('shows at most five steps at once', () => {
-  const faults = ['1', '2', '3', '4', '5', '6'].map((id) => step(id, 'bad'))
+test('shows at most six steps at once', () => {
+  const faults = ['1', '2', '3', '4', '5', '6', '7'].map((id) => step(id, 'bad'))
   const { shown, hidden, areRecommendations } = nextSteps([step('discover'), ...faults])
-  assert.equal(idsOf(shown), '1 2 3 4 5')
-  assert.equal(idsOf(hidden), '6 discover')
+  assert.equal(idsOf(shown), '1 2 3 4 5 6')
+  assert.equal(idsOf(hidden), '7 discover')
   assert.equal(areRecommendations, false)
 })

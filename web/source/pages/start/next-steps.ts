@@ -13,7 +13,7 @@ export type NextStep = {
 }
 
 /** The number of steps that are shown at once. */
-const maxShown = 5
+const maxShown = 6
 
 const ranks = { bad: 0, critical: 1, warning: 1, info: 2 } as const
 const recommendationRank = 3

@@ -39,11 +39,14 @@ export function AlsoMissingNote({ scan, run, withError }: AlsoMissingNoteProps) 
   const others = run.gone - withError
   return (
     <p className="quiet section-note">
-      {text.errorsMissing(withError, number(withError))}{' '}
+      {text.missingBelow(number(run.gone), number(withError))}
       {others > 0 && (
-        <Link to={`/discovery/scans/${scan.jobId}`} search={{ view: 'gone', run: run.id } as never}>
-          {text.othersMissing(others, number(others))}
-        </Link>
+        <>
+          {', '}
+          <Link to={`/discovery/scans/${scan.jobId}`} search={{ view: 'gone', run: run.id } as never}>
+            {text.missingWithout(number(others))}
+          </Link>
+        </>
       )}
     </p>
   )

@@ -24,6 +24,7 @@ import { andFilters, quoted } from '../../assets/filter/filter-conditions.ts'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { conditionsOf } from '../../assets/model/condition.ts'
+import { hasRecentEvidence } from '../../assets/model/reachability.ts'
 import { ConditionCell, PlaceName } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor } from '../../assets/table/asset-list.ts'
 import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
@@ -51,6 +52,9 @@ const reachableDevices = {
   filter: `functional_object_type eq 'Device' and is_platform_managed eq false and ${hasAddress}`,
   relationsFilter: "predicate eq 'found_by_gateway'",
 }
+const managementState = 'management_state/state_value'
+/** Devices that the user ignores are found only by a search. */
+const isOfInterest = `${managementState} ne 'ignored'`
 const product = 'product_instance_information/manufacturer_product'
 const productName = `${product}/product_name`
 
@@ -81,8 +85,9 @@ function Devices({ isTall }: { isTall: boolean }) {
     {
       query: {
         ...reachableDevices,
-        filter: andFilters(reachableDevices.filter, ofProduct),
-        ...(q === '' ? { sort: 'name' } : { q }),
+        filter: andFilters(andFilters(reachableDevices.filter, ofProduct), q === '' ? isOfInterest : ''),
+        // Onboarded devices come before new ones.
+        ...(q === '' ? { sort: `${managementState},name` } : { q }),
         fields: fieldsFor(conditionFields).join(','),
       },
     },
@@ -311,7 +316,10 @@ function targetsOf(results: Parameters<typeof latestTargets>[0]): readonly Remot
 
 type DeviceStateProps = { asset: Asset; monitored: MonitoredState | undefined }
 
-/** `DeviceState` shows the condition of a device. Without monitoring, it shows when a scan found the device. */
+/**
+ * `DeviceState` shows the condition of a device. Without monitoring, it shows when a scan found the device, as the page of the asset
+ * does. A device that no scan has found recently has a warning.
+ */
 function DeviceState({ asset, monitored }: DeviceStateProps) {
   const text = useText(connectMessages)
   const language = useLanguage()
@@ -319,10 +327,14 @@ function DeviceState({ asset, monitored }: DeviceStateProps) {
   const foundAt = foundTime(asset, all)
   if (foundAt === undefined)
     return <ConditionCell asset={asset} all={all} newestVersion={undefined} language={language} />
+  const isRecent = hasRecentEvidence(asset)
   return (
-    <span className="quiet">
-      {text.found} <Time at={foundAt} isRelative isShort />
-    </span>
+    <StatusText tone={isRecent ? 'good' : 'warning'}>
+      {isRecent ? text.isReachable : text.lastContact}{' '}
+      <span className="quiet">
+        <Time at={foundAt} isRelative isShort />
+      </span>
+    </StatusText>
   )
 }
 
