@@ -108,7 +108,6 @@ function columnsOf(
       header: text.device,
       width: 300,
       minWidth: 180,
-      isGrowing: !hasProblems && !hasRemedies,
       cell: (error) => <ErrorDevice error={error} devices={devices} />,
     },
     {
@@ -121,6 +120,7 @@ function columnsOf(
       id: 'lastFound',
       header: text.lastFound,
       width: 190,
+      isGrowing: !hasProblems && !hasRemedies,
       cell: (error) => {
         const at = lastFound.get(assetOfError(error, devices)?.id ?? '')
         return at === undefined ? <span className="quiet">–</span> : <Time at={at} isCompact />
