@@ -296,7 +296,7 @@ describe('topology and impact in the console', () => {
     await row('1 controller in stop (old)').getByText('None').waitFor()
     const box = (await page.locator('.map-canvas').boundingBox()) ?? assert.fail('the map is not visible')
     await page.mouse.move(box.x + box.width / 2, box.y + 28)
-    await page.locator('.map-tooltip').getByText('1 core switch, 1 switch, 8 assets').waitFor()
+    await page.locator('.map-tooltip').getByText('2 switches, 8 assets').waitFor()
     assert.deepEqual(
       await page.getByRole('list', { name: 'Legend and filter' }).getByRole('listitem').allInnerTexts(),
       ['In stop (old): mode not read in the last 24 h', 'Network connection'],

@@ -30,32 +30,23 @@ export function useMapTexts(by: Grouping) {
       removed: text.changeRemoved,
       connection: text.changeConnection,
     }
-    const problemWords: Record<ProblemFact, string> = {
-      failed: text.unreachable.toLowerCase(),
-      stopped: text.assetInStop,
-      stoppedKnown: text.assetInStopKnown,
-      outdated: text.outdated.toLowerCase(),
-    }
     type NamedGroup = Pick<TopologyGroup, 'name' | 'kind' | 'type' | 'place'>
     const shortNameOf = (group: NamedGroup) => {
       const { name = '', kind } = group
       if (kind === 'rest') return rest
       return isNetwork(group) && group.place === undefined ? text.network(name) : name
     }
-    /** The number of switches of a network, or of a part of a network without its core switch. */
-    const switchesOf = (group: Pick<TopologyGroup, 'kind' | 'type' | 'children'>) => {
-      const count = isNetwork(group) ? group.children - 1 : group.children
-      const others = text.switches(count, formats.number(count))
-      if (!isNetwork(group)) return others
-      return count === 0 ? text.oneCore : text.listed(text.oneCore, others)
-    }
-    const connected = (assets: number) => text.connectedAssets(assets, formats.number(assets))
+    const switchesOf = ({ children }: Pick<TopologyGroup, 'children'>) =>
+      text.switches(children, formats.number(children))
     const countOf = (
       group: Pick<TopologyGroup, 'assets' | 'kind' | 'type' | 'children' | 'addressed' | 'place' | 'self'>,
     ) => {
       const { assets, addressed } = group
       const all = text.assets(assets, formats.number(assets))
-      if (isCoreSwitch(group)) return connected(group.self === undefined ? assets : assets - 1)
+      if (isCoreSwitch(group)) {
+        const behind = group.self === undefined ? assets : assets - 1
+        return behind === 0 ? '' : text.assets(behind, formats.number(behind))
+      }
       // The name of switches without a place contains their number.
       const isNamed = isSwitches(group) && group.place !== undefined
       if (isNetwork(group) || isNamed) return text.listed(switchesOf(group), all)
@@ -75,19 +66,9 @@ export function useMapTexts(by: Grouping) {
       count: countOf,
       shortCount: (group: TopologyGroup) =>
         isNetwork(group) ? switchesOf(group) : text.assets(group.assets, formats.number(group.assets)),
-      plusAssets: (assets: number) => `+ ${text.assets(assets, formats.number(assets))}`,
-      moreAssets: (assets: number) => text.moreAssets(assets, formats.number(assets)),
+      switches: switchesOf,
       coreSwitchRole: text.core,
-      ownFact: (problem: 'failed' | 'outdated') =>
-        problem === 'failed' ? text.switchUnreachable : text.switchOutdated,
-      atSwitch: {
-        fact: (kind: ProblemFact, count: number) =>
-          `${text.assets(count, formats.number(count))} ${problemWords[kind]}`,
-        outdatedPart: (outdated: number, assets: number) =>
-          text.outdatedPartOfAssets(formats.percent(outdated / Math.max(1, assets))),
-      },
-      outdatedWithSwitch: (outdated: number, assets: number) =>
-        text.outdatedWithSwitch(formats.percent(outdated / Math.max(1, assets))),
+      ownFact: (problem: 'failed' | 'outdated') => (problem === 'failed' ? text.unreachable : text.outdated),
       detail: ({ group }: Pick<SceneItem, 'group'>) => {
         if (group === undefined || isSwitches(group) || isCoreSwitch(group)) return undefined
         if (group.kind === 'rest') return by === 'subnet' ? [text.withoutAddress, text.noAddress] : undefined

@@ -36,17 +36,11 @@ export type MapTexts = ProblemTexts &
     shortNameOf: (group: TopologyGroup) => string
     /** The number of switches of a network, or of assets of another group. */
     shortCount: (group: TopologyGroup) => string
-    /** The number of assets at a core switch, after the name of the switch. */
-    plusAssets: (assets: number) => string
-    /** The number of assets of a group without those at the core switch. */
-    moreAssets: (assets: number) => string
+    /** The number of switches of a group. */
+    switches: (group: Pick<TopologyGroup, 'children'>) => string
     coreSwitchRole: string
     /** The problem of a core switch itself. */
     ownFact: (problem: 'failed' | 'outdated') => string
-    /** The problems of the assets at a switch, which are next to the problems of the switch itself. */
-    atSwitch: Pick<ProblemTexts, 'fact' | 'outdatedPart'>
-    /** The share of outdated assets at a switch that is outdated itself. */
-    outdatedWithSwitch: (outdated: number, assets: number) => string
     assets: (assets: number) => string
     className: (assetClass: AssetClass, count: number) => string
     more: (count: number) => string
@@ -122,8 +116,6 @@ export type Word = {
   text: string
   colour: string
   weight: number
-  /** The number of assets, if the text starts with it. */
-  count?: number | undefined
   /** The mark before the text, like the edge of a group. */
   mark?: EdgeStyle | undefined
 }
@@ -330,7 +322,7 @@ export class MapPen {
   }
 
   /** Returns the texts about a group, from the longest to the shortest: an impact, its changes or its problems. */
-  protected wordsOf(key: string, group: WordCounts, problems: ProblemTexts = this.options.texts): Word[][] {
+  protected wordsOf(key: string, group: WordCounts): Word[][] {
     const { palette, view, texts } = this.options
     if (view.marks !== undefined) return this.impactWords(view.marks.get(key) ?? noMark)
     if (view.showsChanges)
@@ -341,11 +333,10 @@ export class MapPen {
     const names = key === groupKey(restKey) ? view.unreachableNames : []
     // Without usual shares, the share of a box is not compared with the numbers of other boxes.
     const hasShare = hasOnlyProblems
-    const options = { average: this.average, hasMonitoring, hasShare, hasOnlyProblems, names, texts: problems }
+    const options = { average: this.average, hasMonitoring, hasShare, hasOnlyProblems, names, texts }
     return problemTexts(group, options).map((parts) =>
-      parts.map(({ problem, text, count, isExceptional, isMarked = false }) => ({
+      parts.map(({ problem, text, isExceptional, isMarked = false }) => ({
         text,
-        count,
         colour:
           problem === 'failed'
             ? palette.alarm

@@ -291,7 +291,10 @@ export class MapRenderer {
       const found = frame.items.find((item) => contains(onScreen(camera, item.box)))
       if (found === undefined) return clusterAt(frame)
       if (!isInsideShown(found, camera, this.#view?.isAll === true)) return found
-      if (isTreeSummarized(found.frame, camera)) return found
+      if (isTreeSummarized(found.frame, camera)) {
+        const core = found.frame.summary?.items[0]
+        return core !== undefined && contains(onScreen(camera, core.box)) ? core : found
+      }
       return find(found.frame) ?? found
     }
     return find(this.#scene.root)

@@ -26,10 +26,17 @@ import { connectionsOfItem, connectionsTo, laneOf, routeOf } from './lines.ts'
 import { commonParts, distinctName } from './names.ts'
 import { pathOf, type SceneItem, sceneOf } from './scene.ts'
 import { groupKey, rootKey } from './scene-keys.ts'
-import { groupSigns, isOutdatedWithAssets, ownProblems } from './signs.ts'
-import { isAtPlaceOf, separateNetworks, summaryGroup, withNetworks, withoutSwitch } from './switch-networks.ts'
+import { groupSigns, ownProblems } from './signs.ts'
+import {
+  isAtPlaceOf,
+  separateNetworks,
+  summaryGroup,
+  switchAlone,
+  withNetworks,
+  withoutSwitch,
+} from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
-import { briefTexts, completeTexts, fittingStyle, inForm, sharedForm } from './title-form.ts'
+import { briefTexts, completeTexts, inForm, sharedForm, twoLines } from './title-form.ts'
 
 const keys = Array.from({ length: 60 }, (_, index) => `${index}`)
 /** A star with 20 leaves, and items without connections. */
@@ -451,10 +458,12 @@ describe('networks of switches', () => {
     assert.equal(summaryOf(2)[1]?.height, summaryOf(6)[1]?.height)
   })
 
-  test('name a core switch with its complete name', () => {
+  test('have a core switch with its complete name and its key', () => {
     const loaded = withNetworks(new Map([[rootKey, top]]))
     const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
-    assert.equal(scene.frames.get('network:r')?.summary?.items[0]?.group?.name, 'P-A-L1-SW1')
+    const core = scene.frames.get('network:r')?.summary?.items[0]?.group
+    // A click on it opens the switch.
+    assert.deepEqual([core?.name, core?.key], ['P-A-L1-SW1', 'r'])
   })
 
   test('mark the state of a core switch itself: not reachable, or with outdated firmware', () => {
@@ -464,13 +473,6 @@ describe('networks of switches', () => {
       { monitoring: 'reachable' } as const,
     ].map((self) => ownProblems({ self }))
     assert.deepEqual(problems, [['failed', 'outdated'], ['outdated'], []])
-  })
-
-  test('have one text about a core switch and the assets at it if both are outdated', () => {
-    const core = { ...device('r', 'P-A-L1-SW1'), assets: 3, self: { monitoring: 'reachable', outdated: true } as const }
-    const isJoined = (outdated: number) => isOutdatedWithAssets({ ...core, outdated }, 0.3)
-    assert.deepEqual([1, 2].map(isJoined), [false, true])
-    assert.equal(isOutdatedWithAssets({ ...core, outdated: 2, self: { monitoring: 'reachable' } }, 0.3), false)
   })
 
   test('contain the state of the core switch, and its numbers count only the assets at it', () => {
@@ -486,7 +488,40 @@ describe('networks of switches', () => {
     assert.equal(withoutSwitch(searched).assets, 3)
   })
 
-  test('contain other assets of the place of the core switch in one box', () => {
+  test('have a box with the core switch, the assets at it and their problems if both are at the same place', () => {
+    const at = (line: string) => ({ place: ['P', line].map((key) => ({ key, name: key })) })
+    const self = { monitoring: 'unreachable', outdated: true } as const
+    const itemsOf = (coreLine: string) => {
+      const placed = [
+        { ...device('r', 'SW1'), ...at(coreLine), self },
+        { ...device('a', 'SW2', 'r'), ...at('L1') },
+        { ...device('b', 'SW3', 'a'), ...at('L1') },
+        { ...device('c', 'SW4', 'r'), ...at('L2') },
+        { ...device('d', 'SW5', 'c'), ...at('L2') },
+      ]
+      const loaded = withNetworks(new Map([[rootKey, { ...top, groups: placed }]]))
+      const scene = sceneOf({ loaded, layout: 'network', aspect: 2, forceGridOf: () => undefined })
+      const items = scene.frames.get('network:r')?.summary?.items ?? []
+      return items.flatMap(({ group }) => group ?? [])
+    }
+    const textOf = ({ name, children, assets, outdated, monitoring }: TopologyGroup) =>
+      `${name}: ${children}, ${assets}, ${outdated}, ${monitoring.unreachable}`
+    assert.deepEqual(itemsOf('L1').map(textOf), ['SW1: 1, 1, 1, 1', 'L1: 3, 9, 3, 3', 'L2: 2, 6, 2, 2'])
+    assert.deepEqual(itemsOf('L3').map(textOf), ['SW1: 1, 3, 1, 1', 'L1: 2, 6, 2, 2', 'L2: 2, 6, 2, 2'])
+  })
+
+  test('count only a core switch itself without the assets at it, and nothing if a search does not match it', () => {
+    const self = { monitoring: 'unreachable', outdated: true } as const
+    const { self: _self, ...searched } = { ...device('r', 'SW1'), self }
+    const alone = switchAlone({ ...searched, self, stopped: 2 })
+    assert.deepEqual(
+      [alone.assets, alone.outdated, alone.stopped, alone.monitoring.unreachable, withoutSwitch(alone).assets],
+      [1, 1, 0, 1, 0],
+    )
+    assert.deepEqual([switchAlone(searched).assets, switchAlone(searched).monitoring.unreachable], [0, 0])
+  })
+
+  test('contain the core switch in the box of its place', () => {
     const at = (...nodes: string[]) => ({ place: nodes.map((key) => ({ key, name: key, type: 'node' })) })
     assert.equal(isAtPlaceOf(at('P', 'L1'), at('P', 'L1')), true)
     assert.equal(isAtPlaceOf(at('P', 'L1'), at('P', 'L2')), false)
@@ -761,6 +796,26 @@ test('the problems of a card are divided into two lines if they do not fit into 
   assert.deepEqual(linesOf(21, 1), [choices])
 })
 
+describe('the two lines of a box of switches', () => {
+  const linesOf = (problems: string[], room = 20) =>
+    twoLines(problems.length === 0 ? [] : [problems, problems.slice(0, 1)], (parts) => parts.join().length <= room)
+
+  test('have one problem below the name, and a second one next to the name', () => {
+    assert.deepEqual(linesOf([]), { first: undefined, second: [] })
+    assert.deepEqual(linesOf(['1 in stop']), { first: undefined, second: [['1 in stop'], ['1 in stop']] })
+    assert.deepEqual(linesOf(['1 in stop', '47% outdated']), { first: ['47% outdated'], second: [['1 in stop']] })
+    assert.deepEqual(linesOf(['2 unreachable', '1 in stop', '47% outdated']), {
+      first: ['1 in stop'],
+      second: [['2 unreachable', '47% outdated'], ['2 unreachable']],
+    })
+  })
+
+  test('have all problems below the name without space next to it', () => {
+    const problems = ['1 in stop', '47% outdated']
+    assert.deepEqual(linesOf(problems, 5), { first: undefined, second: [problems, ['1 in stop']] })
+  })
+})
+
 describe('titles of the networks', () => {
   const titles = [
     { name: 60, counts: [150, 70], problems: [220, 140, 60] },
@@ -782,16 +837,6 @@ describe('titles of the networks', () => {
     assert.deepEqual(completeTexts([]), [])
     assert.deepEqual(briefTexts(texts), texts.slice(1))
     assert.deepEqual(briefTexts([]), [])
-  })
-
-  test('have a smaller size rather than a shorter text, and otherwise the largest size', () => {
-    const style = (size: number, count?: number, problems = 0) => ({
-      size,
-      form: count === undefined ? undefined : { count, problems },
-    })
-    assert.equal(fittingStyle([style(14), style(13, 0, 1), style(12, 0)])?.size, 12)
-    assert.equal(fittingStyle([style(14), style(13, 0, 1), style(12, 0, 1)])?.size, 13)
-    assert.equal(fittingStyle([style(13), style(12, 1)]), undefined)
   })
 
   test('use the shortest text of a title with fewer texts', () => {

@@ -52,8 +52,9 @@ class Painter extends CardPen {
   labels(): void {
     const { view, scene } = this.options
     const item = scene.items.get(view.hovered ?? '')
-    if (item === undefined) return
     const { camera } = this.options
+    // The lines of a summary do not connect the boxes of its switches.
+    if (item === undefined || isTreeSummarized(item.parent, camera)) return
     const drawn = item.parent.items.map(({ box }) => onScreen(camera, box))
     for (const { route, edges } of this.#linesOf(item)) this.#edgeLabel(route, { edges, drawn })
   }

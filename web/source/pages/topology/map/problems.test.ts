@@ -6,7 +6,6 @@ import {
   nameableUnreachable,
   type ProblemCounts,
   problemTexts,
-  withNumbers,
   worstProblem,
 } from './problems.ts'
 
@@ -127,21 +126,6 @@ describe('problems of a group', () => {
     assert.equal(isBold({ isExceptional: true }), true)
     assert.equal(isBold({ isExceptional: true, isMarked: true }), false)
     assert.equal(isBold({ isExceptional: false }), false)
-  })
-
-  test('are numbers after their marks without space for their words, and the last one has words', () => {
-    const briefOf = (counts: ProblemCounts) => {
-      const [parts = []] = problemTexts(counts, {
-        average: 0.3,
-        hasMonitoring: true,
-        hasShare: false,
-        hasOnlyProblems: true,
-        texts,
-      })
-      return withNumbers(parts, (count) => `${count}`).map(({ text }) => text)
-    }
-    assert.deepEqual(briefOf(group(4, { unreachable: 2 }, 1)), ['2', '1', '40 % outdated'])
-    assert.deepEqual(briefOf(group(0, {}, 1)), ['1 long stopped'])
   })
 
   test('say that nothing is monitored, and only a monitored group has no problem', () => {

@@ -11,8 +11,6 @@ type ProblemPart = {
   problem: Problem
   text: string
   isExceptional: boolean
-  /** The number of assets, if the text starts with it. */
-  count?: number
   /**
    * Whether the text has its own mark. If all texts name only problems, each of them has one. Otherwise, only an exceptional share of
    * outdated assets has one, if a worse problem has the colour of the group.
@@ -71,7 +69,6 @@ export function problemTexts(
         ({ problem, count }): ProblemPart => ({
           problem,
           text: textOf(problem, count),
-          count,
           // A last known value is not bold, because the controller may run again.
           isExceptional: problem !== 'stoppedKnown',
           isMarked: hasOnlyProblems,
@@ -112,16 +109,6 @@ export function problemTexts(
 /** Returns whether a text is bold: an exceptional problem without a mark. */
 export function isBold({ isExceptional, isMarked = false }: Pick<ProblemPart, 'isExceptional' | 'isMarked'>): boolean {
   return isExceptional && !isMarked
-}
-
-/** Returns texts in which only the last problem has words, and the others are numbers after their marks. */
-export function withNumbers<Part extends { text: string; count?: number | undefined }>(
-  parts: readonly Part[],
-  number: (count: number) => string,
-): Part[] {
-  return parts.map((part, index) =>
-    index === parts.length - 1 || part.count === undefined ? part : { ...part, text: number(part.count) },
-  )
 }
 
 /** The problems that determine the colour of a group, the most important one first. */

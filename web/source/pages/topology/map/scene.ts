@@ -12,7 +12,16 @@ import type { Box, Gap, Point } from './geometry.ts'
 import { type CommonParts, commonParts, namesOf } from './names.ts'
 import { isRestWorst, worstSubnetsFirst } from './problems.ts'
 import { assetItemKey, groupKey, rootKey } from './scene-keys.ts'
-import { coreType, isNetworkKey, networkType, rangeType, summaryGroup, switchesType } from './switch-networks.ts'
+import {
+  coreType,
+  isAtPlaceOf,
+  isNetworkKey,
+  networkType,
+  rangeType,
+  summaryGroup,
+  switchAlone,
+  switchesType,
+} from './switch-networks.ts'
 import { switchTree } from './switch-tree.ts'
 
 /**
@@ -247,11 +256,23 @@ export function sceneOf({
     }
     const { common } = frame
     const membersOf = summary.boxes.map(({ keys }) => groups.filter(({ key }) => keys.includes(key)))
+    const summaryOf = (members: readonly TopologyGroup[], index: number) => {
+      const others = membersOf.filter((_, other) => other > 0 && other !== index)
+      return summaryGroup(members, {
+        // A click on the core switch opens it.
+        key: (index === 0 ? members[0]?.key : undefined) ?? `${frame.key} ${index}`,
+        common: common.groups,
+        isCore: index === 0,
+        others,
+      })
+    }
+    const [core, ...rest] = membersOf.map(summaryOf)
+    // The box of the place of the core switch contains it and the assets at it, so that the boxes add up to the network.
+    const own = rest.findIndex((group) => isAtPlaceOf(core, group)) + 1
     const columns = summary.boxes.map(({ box }, index): SceneItem => {
       const members = membersOf[index] ?? []
-      const others = membersOf.filter((_, other) => other > 0 && other !== index)
-      const isCore = index === 0
-      const group = summaryGroup(members, { key: `${frame.key} ${index}`, common: common.groups, isCore, others })
+      const counted = summaryOf(index === own && own > 0 ? [...(membersOf[0] ?? []), ...members] : members, index)
+      const group = index === 0 && own > 0 ? switchAlone(counted) : counted
       return { key: groupKey(group.key), box, parent, group }
     })
     parent.items.push(...columns)

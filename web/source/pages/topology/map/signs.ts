@@ -24,11 +24,6 @@ export function groupSigns({ frames }: Pick<Scene, 'frames'>, average: number): 
   return signs
 }
 
-/** Returns whether a core switch is outdated, and also an exceptional share of the assets at it. */
-export function isOutdatedWithAssets(group: TopologyGroup, average: number): boolean {
-  return ownProblems(group).includes('outdated') && isMostlyOutdated(withoutSwitch(group), average)
-}
-
 /** Returns the problems of a core switch itself, the most important one first: not reachable, and with outdated firmware. */
 export function ownProblems({ self }: Pick<TopologyGroup, 'self'>): ('failed' | 'outdated')[] {
   return [

@@ -154,7 +154,7 @@ function sharedPlace(groups: readonly TopologyGroup[]): TopologyGroup['place'] {
   return shared.length === 0 ? undefined : shared
 }
 
-/** Returns whether a core switch is at the place of a group of switches. Then the assets of the group are not all assets of the place. */
+/** Returns whether a core switch is at the place of a group of switches. Then the group counts it and the assets at it. */
 export function isAtPlaceOf(
   core: Pick<TopologyGroup, 'place'> | undefined,
   { place }: Pick<TopologyGroup, 'place'>,
@@ -177,6 +177,16 @@ export function withoutSwitch(group: TopologyGroup): TopologyGroup {
     outdated: outdated - (self.outdated ? 1 : 0),
     monitoring: state === undefined ? monitoring : { ...monitoring, [state]: monitoring[state] - 1 },
   }
+}
+
+/** Returns a group that counts only the switch itself, and no assets at it. */
+export function switchAlone(group: TopologyGroup): TopologyGroup {
+  const { self } = group
+  const none = sumOf([])
+  if (self === undefined) return { ...group, ...none }
+  const { monitoring: state, outdated } = self
+  const monitoring = state === undefined ? none.monitoring : { ...none.monitoring, [state]: 1 }
+  return { ...group, ...none, assets: 1, outdated: outdated ? 1 : 0, monitoring }
 }
 
 function sumOf(

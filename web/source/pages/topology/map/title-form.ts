@@ -27,15 +27,6 @@ export function sharedForm(
   )
 }
 
-/** Returns the first style with all texts in their longest form, or the first one with the longest count, if there is one. */
-export function fittingStyle<Style extends { form: TitleForm | undefined }>(
-  styles: readonly Style[],
-): Style | undefined {
-  return (
-    styles.find(({ form }) => form?.count === 0 && form.problems === 0) ?? styles.find(({ form }) => form?.count === 0)
-  )
-}
-
 /** Returns the text at a position, or the shortest one. */
 export function inForm<Text>(texts: readonly Text[], position: number): Text | undefined {
   return texts[Math.min(position, texts.length - 1)]
@@ -50,4 +41,17 @@ export function briefTexts<Part>(texts: readonly (readonly Part[])[]): (readonly
 export function completeTexts<Part>(texts: readonly (readonly Part[])[]): (readonly Part[])[] {
   const most = Math.max(0, ...texts.map(({ length }) => length))
   return texts.filter(({ length }) => length === most)
+}
+
+/**
+ * Divides the problems of a box into its two lines: the second problem is next to the name if it fits there, and the others are below it.
+ * Without space for all of them, the second line has only the most important problem.
+ */
+export function twoLines<Part>(
+  texts: readonly (readonly Part[])[],
+  fitsBeside: (parts: readonly Part[]) => boolean,
+): { first: readonly Part[] | undefined; second: readonly (readonly Part[])[] } {
+  const [problem, beside, ...others] = texts[0] ?? []
+  if (problem === undefined || beside === undefined || !fitsBeside([beside])) return { first: undefined, second: texts }
+  return { first: [beside], second: others.length === 0 ? [[problem]] : [[problem, ...others], [problem]] }
 }
