@@ -12,9 +12,3 @@ export function placeNames(answers: readonly (PathsOfAssets | undefined)[]): Rea
       .map(({ assetId, paths }) => [assetId, (paths[0]?.path ?? []).map(({ name }) => name)]),
   )
 }
-
-/** Returns whether at least half of the assets have a place. A list of assets with fewer places shows no column for them. */
-export function mostHavePlaces(assets: readonly { id: string }[], placeOf: (id: string) => readonly string[]): boolean {
-  const count = assets.filter(({ id }) => placeOf(id).length > 0).length
-  return count > 0 && count * 2 >= assets.length
-}

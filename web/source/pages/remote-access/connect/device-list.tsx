@@ -29,7 +29,6 @@ import { ConditionCell, PlaceName } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor } from '../../assets/table/asset-list.ts'
 import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
 import { type StateOf, useMonitoredStates } from '../../assets/table/asset-states.ts'
-import { mostHavePlaces } from '../../assets/table/place-names.ts'
 import { chunksOf } from '../../discovery/scans/error-devices.ts'
 import { useFacet, useTotalQuery } from '../../start/plant-queries.ts'
 import {
@@ -76,6 +75,7 @@ function Devices({ isTall }: { isTall: boolean }) {
   const text = useText(connectMessages)
   const formats = useFormats()
   const canScan = usePermission('glb_discovery_run')
+  const canReadPlaces = usePermission('glb_hierarchy_read')
   const [search, setSearch] = useSearchState<'q' | 'product'>()
   const [connecting, setConnecting] = useState<Asset>()
   const q = search.q?.trim() ?? ''
@@ -86,9 +86,8 @@ function Devices({ isTall }: { isTall: boolean }) {
       query: {
         ...reachableDevices,
         filter: andFilters(andFilters(reachableDevices.filter, ofProduct), q === '' ? isOfInterest : ''),
-        // Onboarded devices come before new ones.
-        ...(q === '' ? { sort: `${managementState},name` } : { q }),
-        fields: fieldsFor(conditionFields).join(','),
+        ...(q === '' ? { sort: 'name' } : { q }),
+        fields: fieldsFor([...conditionFields, 'management_state']).join(','),
       },
     },
     { live: ['inventory.asset', 'discovery'] },
@@ -103,10 +102,8 @@ function Devices({ isTall }: { isTall: boolean }) {
   const isFiltered = q !== '' || search.product !== undefined
   const hasEntries = useHasEntries(pagedList, isFiltered)
   const total = formats.number(pagedList.total)
-  // The first rows decide, so that the column does not appear or disappear while the user scrolls.
-  const hasPlaces = mostHavePlaces(chunks[0] ?? [], placeOf)
   const hidden = new Set([
-    ...(hasPlaces ? [] : ['place']),
+    ...(canReadPlaces ? [] : ['place']),
     ...(shared !== undefined || targets.length === 0 ? ['gateway', 'services'] : []),
   ])
   return (
@@ -135,6 +132,7 @@ function Devices({ isTall }: { isTall: boolean }) {
         label={text.devices}
         pagedList={{ ...pagedList, rows }}
         isTall={isTall}
+        {...(q === '' && { sorting: { id: 'name', isDescending: false } })}
         columns={columnsOf(text, { placeOf, stateOf, shared }).filter(({ id }) => !hidden.has(id))}
         idOf={({ id }) => id}
         onOpen={setConnecting}
@@ -252,7 +250,7 @@ function columnsOf(text: Text, { placeOf, stateOf, shared }: ColumnContext): Col
       width: 250,
       minWidth: 150,
       isGrowing: true,
-      cell: ({ id }) => <PlaceName names={placeOf(id)} />,
+      cell: (asset) => <DevicePlace asset={asset} names={placeOf(asset.id)} />,
     },
     {
       id: 'state',
@@ -312,6 +310,13 @@ function useLoadedTargets(assets: readonly Asset[]): readonly RemoteTarget[] {
 
 function targetsOf(results: Parameters<typeof latestTargets>[0]): readonly RemoteTarget[] {
   return latestTargets(results, 2 * gatewayStateIntervalMs)
+}
+
+/** `DevicePlace` shows the place of a device, or why it has none. */
+function DevicePlace({ asset, names }: { asset: Asset; names: readonly string[] }) {
+  const text = useText(connectMessages)
+  if (names.length > 0) return <PlaceName names={names} />
+  return <span className="quiet">{textAt(asset, managementState) === 'unknown' ? text.inInbox : text.notAssigned}</span>
 }
 
 type DeviceStateProps = { asset: Asset; monitored: MonitoredState | undefined }
