@@ -67,7 +67,8 @@ function ErrorTables({ errors }: { errors: RunErrors }) {
           <p className="error-advice">
             <strong>
               {isComplete ? text.errorGroup(group.name, group.errors.length, number(group.errors.length)) : group.name}
-            </strong>{' '}
+            </strong>
+            {' · '}
             {group.action}
           </p>
           <DataTable
