@@ -24,7 +24,6 @@ import { andFilters, quoted } from '../../assets/filter/filter-conditions.ts'
 import { SearchField } from '../../assets/filter/search-field.tsx'
 import { type Asset, nameOf, textAt, textsIn } from '../../assets/model/asset.ts'
 import { conditionsOf } from '../../assets/model/condition.ts'
-import { hasRecentEvidence } from '../../assets/model/reachability.ts'
 import { ConditionCell, PlaceName } from '../../assets/table/asset-cells.tsx'
 import { conditionFields, fieldsFor } from '../../assets/table/asset-list.ts'
 import { type PlaceOf, usePlaces } from '../../assets/table/asset-places.ts'
@@ -40,7 +39,7 @@ import {
   type SharedConnection,
   sharedConnection,
 } from './device-connection.ts'
-import { foundTime } from './found-time.ts'
+import { contactTone, foundTime } from './found-time.ts'
 import { connectionNames, connectMessages } from './messages.ts'
 
 const ConnectDialog = lazy(async () => ({ default: (await import('./connect-dialog.tsx')).ConnectDialog }))
@@ -322,8 +321,8 @@ function DevicePlace({ asset, names }: { asset: Asset; names: readonly string[] 
 type DeviceStateProps = { asset: Asset; monitored: MonitoredState | undefined }
 
 /**
- * `DeviceState` shows the condition of a device. Without monitoring, it shows when a scan found the device, as the page of the asset
- * does. A device that no scan has found recently has a warning.
+ * `DeviceState` shows the condition of a device. Without monitoring, it shows when a scan found the device. A contact of more than an hour
+ * ago is not shown as reachable.
  */
 function DeviceState({ asset, monitored }: DeviceStateProps) {
   const text = useText(connectMessages)
@@ -332,10 +331,10 @@ function DeviceState({ asset, monitored }: DeviceStateProps) {
   const foundAt = foundTime(asset, all)
   if (foundAt === undefined)
     return <ConditionCell asset={asset} all={all} newestVersion={undefined} language={language} />
-  const isRecent = hasRecentEvidence(asset)
+  const tone = contactTone(asset, foundAt)
   return (
-    <StatusText tone={isRecent ? 'good' : 'warning'}>
-      {isRecent ? text.isReachable : text.lastContact}{' '}
+    <StatusText tone={tone}>
+      {tone === 'good' ? text.isReachable : text.lastContact}{' '}
       <span className="quiet">
         <Time at={foundAt} isRelative isShort />
       </span>

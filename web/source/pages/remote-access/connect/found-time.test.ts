@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Asset } from '../../assets/model/asset.ts'
 import { conditionsOf } from '../../assets/model/condition.ts'
-import { foundTime } from './found-time.ts'
+import { contactTone, foundTime } from './found-time.ts'
 
 const state_timestamp = '2026-11-19T12:00:00.000Z'
 const device = (state_value: string): Asset => ({
@@ -24,4 +24,11 @@ test('returns no time for a device with a state in monitoring, with a fault, or 
   assert.equal(foundTime(stopped, conditionsOf(stopped, without)), undefined)
   for (const other of [device('failed'), device('unknown')])
     assert.equal(foundTime(other, conditionsOf(other, without)), undefined)
+})
+
+test('a device is shown as reachable for an hour after a scan, and has a warning after a day', () => {
+  const found = device('reached')
+  const toneAfter = (hours: number) =>
+    contactTone(found, state_timestamp, Date.parse(state_timestamp) + hours * 3_600_000)
+  assert.deepEqual([0.5, 2, 30].map(toneAfter), ['good', 'neutral', 'warning'])
 })
